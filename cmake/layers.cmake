@@ -1,0 +1,70 @@
+# The floors of the house. A library uses only libraries of lower floors, never a sibling.
+#
+#   angio_library(probe FLOOR 2 DEPS base host model THIRD_PARTY angio_pugixml)
+#
+# makes target angio_probe from every *.cpp of the folder (and its sub-folders): foo.cpp is product,
+# foo_test.cpp goes into angio_probe_test, foo_fuzz.cpp becomes a libFuzzer harness of its own.
+# The table is written to layers.json, which tools/check_layers.py holds against every #include.
+set_property(GLOBAL PROPERTY ANGIO_LAYERS "")
+
+function(angio_library name)
+  cmake_parse_arguments(arg "" "FLOOR" "DEPS;THIRD_PARTY" ${ARGN})
+  if(NOT DEFINED arg_FLOOR)
+    message(FATAL_ERROR "angio_library(${name}): FLOOR is missing")
+  endif()
+  foreach(dep IN LISTS arg_DEPS)
+    get_property(dep_floor GLOBAL PROPERTY ANGIO_FLOOR_${dep})
+    if(dep_floor STREQUAL "")
+      message(FATAL_ERROR "angio_library(${name}): ${dep} is not declared yet; lower floors come first")
+    endif()
+    if(NOT dep_floor LESS arg_FLOOR)
+      message(FATAL_ERROR "angio_library(${name}): floor ${arg_FLOOR} may not use ${dep} on floor ${dep_floor}")
+    endif()
+  endforeach()
+  set_property(GLOBAL PROPERTY ANGIO_FLOOR_${name} ${arg_FLOOR})
+  list(JOIN arg_DEPS "\",\"" deps_json)
+  set_property(GLOBAL APPEND PROPERTY ANGIO_LAYERS
+    "\"${name}\":{\"floor\":${arg_FLOOR},\"deps\":[\"${deps_json}\"]}")
+
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  set(tests ${sources})
+  set(fuzzers ${sources})
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
+
+  add_library(angio_${name} STATIC ${sources})
+  target_link_libraries(angio_${name} PUBLIC angio_options PRIVATE ${arg_THIRD_PARTY})
+  foreach(dep IN LISTS arg_DEPS)
+    target_link_libraries(angio_${name} PUBLIC angio_${dep})
+  endforeach()
+  if(ANGIO_TESTS AND tests)
+    angio_test(angio_${name}_test ${tests} LIBRARIES angio_${name} ${arg_THIRD_PARTY})
+  endif()
+  if(ANGIO_FUZZ)
+    target_compile_options(angio_${name} PRIVATE -fsanitize=fuzzer-no-link)
+    foreach(fuzzer IN LISTS fuzzers)
+      get_filename_component(stem ${fuzzer} NAME_WE)
+      add_executable(${stem} ${fuzzer})
+      target_compile_options(${stem} PRIVATE -fsanitize=fuzzer)
+      target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+      target_link_libraries(${stem} PRIVATE angio_${name})
+    endforeach()
+  endif()
+endfunction()
+
+# angio_test(name source… LIBRARIES lib…): one GoogleTest program, found test by test, label "unit".
+function(angio_test name)
+  cmake_parse_arguments(arg "" "" "LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} fmt::fmt-header-only GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit)
+endfunction()
+
+# Writes the floors for tools/check_layers.py. Call once, after the last angio_library.
+function(angio_write_layers)
+  get_property(layers GLOBAL PROPERTY ANGIO_LAYERS)
+  list(JOIN layers ",\n" body)
+  file(WRITE ${CMAKE_BINARY_DIR}/layers.json "{\n${body}\n}\n")
+endfunction()

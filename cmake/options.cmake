@@ -1,0 +1,18 @@
+# Warnings, sanitizers and link rules that every target shares.
+add_library(angio_options INTERFACE)
+target_compile_options(angio_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast
+  -Woverloaded-virtual -Wimplicit-fallthrough -fno-strict-aliasing -fvisibility=hidden
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op>)
+option(ANGIO_WERROR "Warnings are errors" OFF)
+if(ANGIO_WERROR)
+  target_compile_options(angio_options INTERFACE -Werror)
+endif()
+target_include_directories(angio_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+if(ANGIO_SANITIZE)
+  target_compile_options(angio_options INTERFACE -fsanitize=${ANGIO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(angio_options INTERFACE -fsanitize=${ANGIO_SANITIZE})
+endif()
+if(ANGIO_STATIC_RUNTIME AND NOT ANGIO_SANITIZE AND NOT ANGIO_FUZZ)
+  target_link_options(angio_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()
