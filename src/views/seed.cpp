@@ -1,0 +1,1 @@
+// Removed as soon as the library has its first real source.
