@@ -3,7 +3,8 @@
 #   angio_library(probe FLOOR 2 DEPS base host model THIRD_PARTY angio_pugixml)
 #
 # makes target angio_probe from every *.cpp of the folder (and its sub-folders): foo.cpp is product,
-# foo_test.cpp goes into angio_probe_test, foo_fuzz.cpp becomes a libFuzzer harness of its own.
+# foo_test.cpp goes into angio_probe_test (label unit), foo_shared_test.cpp into angio_probe_shared_test
+# (label shared: real inputs that are not in the repository), foo_fuzz.cpp becomes a libFuzzer harness of its own.
 # The table is written to layers.json, which tools/check_layers.py holds against every #include.
 set_property(GLOBAL PROPERTY ANGIO_LAYERS "")
 
@@ -28,9 +29,12 @@ function(angio_library name)
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   set(tests ${sources})
+  set(shared_tests ${sources})
   set(fuzzers ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests EXCLUDE REGEX "_shared_test\\.cpp$")
+  list(FILTER shared_tests INCLUDE REGEX "_shared_test\\.cpp$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
 
   add_library(angio_${name} STATIC ${sources})
@@ -39,7 +43,10 @@ function(angio_library name)
     target_link_libraries(angio_${name} PUBLIC angio_${dep})
   endforeach()
   if(ANGIO_TESTS AND tests)
-    angio_test(angio_${name}_test ${tests} LIBRARIES angio_${name} ${arg_THIRD_PARTY})
+    angio_test(angio_${name}_test LABEL unit ${tests} LIBRARIES angio_${name} ${arg_THIRD_PARTY})
+  endif()
+  if(ANGIO_TESTS AND shared_tests)
+    angio_test(angio_${name}_shared_test LABEL shared ${shared_tests} LIBRARIES angio_${name} ${arg_THIRD_PARTY})
   endif()
   if(ANGIO_FUZZ)
     target_compile_options(angio_${name} PRIVATE -fsanitize=fuzzer-no-link)
@@ -53,13 +60,14 @@ function(angio_library name)
   endif()
 endfunction()
 
-# angio_test(name source… LIBRARIES lib…): one GoogleTest program, found test by test, label "unit".
+# angio_test(name LABEL label source… LIBRARIES lib…): one GoogleTest program, one ctest entry.
 function(angio_test name)
-  cmake_parse_arguments(arg "" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL" "LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} fmt::fmt-header-only GTest::gtest GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit)
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL})
 endfunction()
 
 # Writes the floors for tools/check_layers.py. Call once, after the last angio_library.
