@@ -8,6 +8,38 @@
 # The table is written to layers.json, which tools/check_layers.py holds against every #include.
 set_property(GLOBAL PROPERTY ANGIO_LAYERS "")
 
+# What the sanitizer and fuzz checks build, and nothing else.
+if(ANGIO_TESTS)
+  add_custom_target(angio_unit_tests)
+endif()
+if(ANGIO_FUZZ)
+  add_custom_target(angio_fuzzers)
+endif()
+
+# The headers that nearly every source includes, compiled once: about a third of a clean build.
+# A compiler that is not the one which made them (clang-tidy) reads them as text.
+option(ANGIO_PRECOMPILED_HEADERS "Compile the common headers once" ON)
+if(ANGIO_PRECOMPILED_HEADERS)
+  file(WRITE ${CMAKE_BINARY_DIR}/common_headers.cpp "")
+  add_library(angio_common_headers OBJECT ${CMAKE_BINARY_DIR}/common_headers.cpp)
+  target_link_libraries(angio_common_headers PRIVATE angio_options fmt::fmt-header-only)
+  target_precompile_headers(angio_common_headers PRIVATE
+    <algorithm> <array> <cstdint> <expected> <map> <memory> <optional> <span> <string> <string_view> <utility>
+    <variant> <vector> <fmt/format.h>)
+  if(ANGIO_TESTS)
+    add_library(angio_test_headers OBJECT ${CMAKE_BINARY_DIR}/common_headers.cpp)
+    target_link_libraries(angio_test_headers PRIVATE angio_options fmt::fmt-header-only GTest::gtest)
+    target_precompile_headers(angio_test_headers PRIVATE
+      <algorithm> <map> <optional> <string> <string_view> <vector> <fmt/format.h> <gtest/gtest.h>)
+  endif()
+endif()
+
+function(angio_use_common_headers target precompiled)
+  if(ANGIO_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM ${precompiled})
+  endif()
+endfunction()
+
 function(angio_library name)
   cmake_parse_arguments(arg "" "FLOOR" "DEPS;THIRD_PARTY" ${ARGN})
   if(NOT DEFINED arg_FLOOR)
@@ -39,6 +71,7 @@ function(angio_library name)
 
   add_library(angio_${name} STATIC ${sources})
   target_link_libraries(angio_${name} PUBLIC angio_options PRIVATE ${arg_THIRD_PARTY})
+  angio_use_common_headers(angio_${name} angio_common_headers)
   foreach(dep IN LISTS arg_DEPS)
     target_link_libraries(angio_${name} PUBLIC angio_${dep})
   endforeach()
@@ -56,6 +89,7 @@ function(angio_library name)
       target_compile_options(${stem} PRIVATE -fsanitize=fuzzer)
       target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
       target_link_libraries(${stem} PRIVATE angio_${name})
+      add_dependencies(angio_fuzzers ${stem})
     endforeach()
   endif()
 endfunction()
@@ -66,8 +100,12 @@ function(angio_test name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} fmt::fmt-header-only GTest::gtest GTest::gtest_main)
+  angio_use_common_headers(${name} angio_test_headers)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL})
+  if(arg_LABEL STREQUAL unit)
+    add_dependencies(angio_unit_tests ${name})
+  endif()
 endfunction()
 
 # Writes the floors for tools/check_layers.py. Call once, after the last angio_library.

@@ -1,1 +1,0 @@
-// Removed as soon as the library has its first real source.
