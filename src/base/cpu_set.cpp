@@ -9,26 +9,46 @@ namespace angio {
 namespace {
 
 constexpr unsigned kWordBits = 64;
+// A list names each CPU once. Hostile text repeats "0-65535" without end; 16 times is patience enough.
+constexpr std::size_t kMaxWork = 16 * (CpuSet::kMaxCpu + std::size_t{1});
 
+// The first `used` CPUs of every `group`, from first to last.
 struct Range {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
-  std::uint32_t step = 1;
+  std::uint32_t used = 1;
+  std::uint32_t group = 1;
 };
 
-// "4", "0-3" or "0-30:2".
+// What follows the colon: "2/25" as the kernel's command line has it (two of every 25), "2" as taskset
+// does (every second). Documentation/admin-guide/kernel-parameters.rst, cpu lists.
+bool parse_stride(std::string_view text, Range& range) {
+  const std::size_t slash = text.find('/');
+  const auto first = parse_integer<std::uint32_t>(text.substr(0, slash));
+  if (!first) return false;
+  if (slash == std::string_view::npos) {
+    range.group = *first;
+  } else {
+    const auto group = parse_integer<std::uint32_t>(text.substr(slash + 1));
+    if (!group) return false;
+    range.used = *first;
+    range.group = *group;
+  }
+  return range.used > 0 && range.used <= range.group && range.group <= CpuSet::kMaxCpu;
+}
+
+// "4", "0-3", "0-30:2" or "100-2000:2/25".
 std::optional<Range> parse_range(std::string_view text) {
   Range range;
   const std::size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
-    const auto step = parse_integer<std::uint32_t>(text.substr(colon + 1));
-    if (!step || *step == 0) return std::nullopt;
-    range.step = *step;
+    if (!parse_stride(text.substr(colon + 1), range)) return std::nullopt;
     text = text.substr(0, colon);
   }
   const std::size_t dash = text.find('-');
   const auto first = parse_integer<std::uint32_t>(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : parse_integer<std::uint32_t>(text.substr(dash + 1));
+  const auto last =
+      dash == std::string_view::npos ? first : parse_integer<std::uint32_t>(text.substr(dash + 1));
   if (!first || !last || *last < *first || *last > CpuSet::kMaxCpu) return std::nullopt;
   range.first = *first;
   range.last = *last;
@@ -59,7 +79,8 @@ bool CpuSet::empty() const {
 
 std::size_t CpuSet::size() const {
   std::size_t count = 0;
-  for (const std::uint64_t word : words_) count += static_cast<std::size_t>(std::popcount(word));
+  for (const std::uint64_t word : words_)
+    count += static_cast<std::size_t>(std::popcount(word));
   return count;
 }
 
@@ -91,19 +112,22 @@ bool CpuSet::intersects(const CpuSet& other) const {
 
 CpuSet& CpuSet::operator|=(const CpuSet& other) {
   if (other.words_.size() > words_.size()) words_.resize(other.words_.size());
-  for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+  for (std::size_t i = 0; i < other.words_.size(); ++i)
+    words_[i] |= other.words_[i];
   return *this;
 }
 
 CpuSet& CpuSet::operator&=(const CpuSet& other) {
   words_.resize(std::min(words_.size(), other.words_.size()));
-  for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    words_[i] &= other.words_[i];
   shrink();
   return *this;
 }
 
 CpuSet& CpuSet::operator-=(const CpuSet& other) {
-  for (std::size_t i = 0; i < std::min(words_.size(), other.words_.size()); ++i) words_[i] &= ~other.words_[i];
+  for (std::size_t i = 0; i < std::min(words_.size(), other.words_.size()); ++i)
+    words_[i] &= ~other.words_[i];
   shrink();
   return *this;
 }
@@ -113,7 +137,8 @@ bool CpuSet::operator==(const CpuSet& other) const {
 }
 
 void CpuSet::shrink() {
-  while (!words_.empty() && words_.back() == 0) words_.pop_back();
+  while (!words_.empty() && words_.back() == 0)
+    words_.pop_back();
 }
 
 CpuSet operator|(CpuSet a, const CpuSet& b) {
@@ -130,10 +155,15 @@ std::optional<CpuSet> parse_cpu_list(std::string_view text) {
   CpuSet set;
   text = trim(text);
   if (text.empty()) return set;
+  std::size_t work = 0;
   for (const std::string_view part : split(text, ',')) {
     const auto range = parse_range(trim(part));
     if (!range) return std::nullopt;
-    for (std::uint32_t cpu = range->first; cpu <= range->last; cpu += range->step) set.insert(cpu);
+    work += range->last - range->first + 1;
+    if (work > kMaxWork) return std::nullopt;
+    for (std::uint32_t cpu = range->first; cpu <= range->last; ++cpu) {
+      if ((cpu - range->first) % range->group < range->used) set.insert(cpu);
+    }
   }
   return set;
 }
@@ -157,7 +187,8 @@ std::string to_list(const CpuSet& set) {
   const std::vector<std::uint32_t> all = set.members();
   for (std::size_t i = 0; i < all.size();) {
     std::size_t end = i;
-    while (end + 1 < all.size() && all[end + 1] == all[end] + 1) ++end;
+    while (end + 1 < all.size() && all[end + 1] == all[end] + 1)
+      ++end;
     if (!list.empty()) list += ',';
     list += std::to_string(all[i]);
     if (end > i) list += '-' + std::to_string(all[end]);

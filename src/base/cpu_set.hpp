@@ -40,7 +40,8 @@ CpuSet operator|(CpuSet a, const CpuSet& b);
 CpuSet operator&(CpuSet a, const CpuSet& b);
 CpuSet operator-(CpuSet a, const CpuSet& b);
 
-std::optional<CpuSet> parse_cpu_list(std::string_view text);  // "0-3,8", "0-30:2"; "" is the empty set
+std::optional<CpuSet> parse_cpu_list(
+    std::string_view text);  // "0-3,8", "0-30:2", "0-99:2/25"; "" is the empty set
 std::optional<CpuSet> parse_cpu_mask(std::string_view text);  // "ff,0000000f"
 std::string to_list(const CpuSet& set);                       // "0-3,8"
 

@@ -10,10 +10,10 @@
 namespace angio {
 namespace {
 
-// Three significant digits at most after scaling; trailing ".0" dropped.
+// One decimal after scaling, ".0" dropped. What rounds to the next unit is written in the next unit.
 std::string scaled(double value, double step, std::span<const std::string_view> units) {
   std::size_t unit = 0;
-  while (std::abs(value) >= step && unit + 1 < units.size()) {
+  while (std::round(std::abs(value) * 10) / 10 >= step && unit + 1 < units.size()) {
     value /= step;
     ++unit;
   }
@@ -62,7 +62,8 @@ std::string in_words(Celsius temperature) {
 }
 
 std::string count_of(std::size_t count, const std::string& singular) {
-  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
+  const char* ending = count == 1 ? "" : singular.ends_with('s') ? "es" : "s";
+  return fmt::format("{} {}{}", count, singular, ending);
 }
 
 }  // namespace angio

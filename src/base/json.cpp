@@ -1,83 +1,85 @@
 #include "base/json.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 namespace angio {
 namespace {
 
-using Library = nlohmann::ordered_json;
-constexpr int kMaxDepth = 256;
+using Library = nlohmann::json;
+constexpr std::size_t kMaxDepth = 256;
 
-struct ToLibrary {
-  Library operator()(std::monostate) const { return nullptr; }
-  Library operator()(const Json::Array& items) const;
-  Library operator()(const Json::Object& members) const;
-  template <typename T>
-  Library operator()(const T& value) const {
-    return value;
+// Writes through the library value by value: its own objects cost a search per key.
+class Writer {
+ public:
+  explicit Writer(int indent) : indent_(indent) {}
+
+  void write(const Json& value) {
+    if (const auto* text = value.as_string()) return write_leaf(*text);
+    if (const auto* flag = value.as_bool()) return write_leaf(*flag);
+    if (const auto* integer = value.as_integer()) return write_leaf(*integer);
+    if (const auto* number = value.as_double()) return write_leaf(*number);
+    if (const auto* array = value.as_array()) return write_array(*array);
+    if (const auto* object = value.as_object()) return write_object(*object);
+    text_ += "null";
   }
-};
 
-Library to_library(const Json& value) {
-  const ToLibrary convert;
-  if (const auto* text = value.as_string()) return convert(*text);
-  if (const auto* flag = value.as_bool()) return convert(*flag);
-  if (const auto* integer = value.as_integer()) return convert(*integer);
-  if (const auto* number = value.as_double()) return convert(*number);
-  if (const auto* array = value.as_array()) return convert(*array);
-  if (const auto* object = value.as_object()) return convert(*object);
-  return nullptr;
-}
+  [[nodiscard]] std::string take() { return std::move(text_); }
 
-Library ToLibrary::operator()(const Json::Array& items) const {
-  Library array = Library::array();
-  for (const Json& item : items) array.push_back(to_library(item));
-  return array;
-}
-
-Library ToLibrary::operator()(const Json::Object& members) const {
-  Library object = Library::object();
-  for (const auto& [key, value] : members) object[key] = to_library(value);
-  return object;
-}
-
-Json from_library(const Library& value) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number_float()) return value.get<double>();
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_array()) {
-    Json array = Json::array();
-    for (const Library& item : value) array.push_back(from_library(item));
-    return array;
+ private:
+  void write_leaf(const Library& leaf) {
+    text_ += leaf.dump(-1, ' ', false, Library::error_handler_t::replace);
   }
-  if (!value.is_object()) return {};
-  Json object = Json::object();
-  for (const auto& [key, member] : value.items()) object.set(key, from_library(member));
-  return object;
-}
 
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      quoted = !quoted;
-    } else if (!quoted && (text[i] == '[' || text[i] == '{')) {
-      if (++depth > kMaxDepth) return true;
-    } else if (!quoted && (text[i] == ']' || text[i] == '}')) {
-      --depth;
+  void write_array(const Json::Array& items) {
+    if (items.empty()) {
+      text_ += "[]";
+      return;
     }
+    text_ += '[';
+    ++depth_;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) text_ += ',';
+      break_line();
+      write(items[i]);
+    }
+    --depth_;
+    break_line();
+    text_ += ']';
   }
-  return false;
-}
+
+  void write_object(const Json::Object& members) {
+    if (members.empty()) {
+      text_ += "{}";
+      return;
+    }
+    text_ += '{';
+    ++depth_;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (i > 0) text_ += ',';
+      break_line();
+      write_leaf(members[i].first);
+      text_ += indent_ < 0 ? ":" : ": ";
+      write(members[i].second);
+    }
+    --depth_;
+    break_line();
+    text_ += '}';
+  }
+
+  void break_line() {
+    if (indent_ < 0) return;
+    text_ += '\n';
+    text_.append(static_cast<std::size_t>(indent_) * depth_, ' ');
+  }
+
+  std::string text_;
+  std::size_t depth_ = 0;
+  int indent_;
+};
 
 std::string place(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
@@ -86,6 +88,76 @@ std::string place(std::string_view text, std::size_t byte) {
   const std::size_t column = before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
   return fmt::format("line {}, column {}", line, column);
 }
+
+// Takes the library's parse events; a value is finished when its container ends.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  bool null() { return add({}); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string& /*text*/) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(Library::binary_t& /*value*/) { return false; }  // JSON text has none
+  bool start_object(std::size_t /*size*/) { return begin(Json::object()); }
+  bool start_array(std::size_t /*size*/) { return begin(Json::array()); }
+  bool end_object() { return end(); }
+  bool end_array() { return end(); }
+  bool key(std::string& value) {
+    open_.back().key = std::move(value);
+    return true;
+  }
+  bool parse_error(std::size_t byte, const std::string& /*token*/, const Library::exception& /*why*/) {
+    error_ = Error{ErrorCode::kInvalidInput, place(text_, byte) + ": not valid JSON here",
+                   "check that the file is complete"};
+    return false;
+  }
+
+  [[nodiscard]] Result<Json> take(bool complete) {
+    if (complete) return std::move(root_);
+    return std::unexpected(std::move(error_));
+  }
+
+ private:
+  struct Open {
+    Json value;
+    std::string key;  // of the member being read
+  };
+
+  bool add(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (open_.back().value.as_array() != nullptr) {
+      open_.back().value.push_back(std::move(value));
+    } else {
+      open_.back().value.set(std::move(open_.back().key), std::move(value));
+    }
+    return true;
+  }
+
+  bool begin(Json container) {
+    if (open_.size() == kMaxDepth) {
+      error_ =
+          Error{ErrorCode::kInvalidInput, fmt::format("JSON nests deeper than {} levels", kMaxDepth), {}};
+      return false;
+    }
+    open_.push_back({std::move(container), {}});
+    return true;
+  }
+
+  bool end() {
+    Json finished = std::move(open_.back().value);
+    open_.pop_back();
+    return add(std::move(finished));
+  }
+
+  std::string_view text_;
+  std::vector<Open> open_;
+  Json root_;
+  Error error_{ErrorCode::kInvalidInput, "not valid JSON", {}};
+};
 
 }  // namespace
 
@@ -127,18 +199,16 @@ const Json* Json::find(std::string_view key) const {
 }
 
 std::string to_text(const Json& value, int indent) {
-  return to_library(value).dump(indent, ' ', false, Library::error_handler_t::replace);
+  Writer writer(indent);
+  writer.write(value);
+  return writer.take();
 }
 
 Result<Json> parse_json(std::string_view text) {
-  if (too_deep(text)) {
-    return fail(ErrorCode::kInvalidInput, fmt::format("JSON nests deeper than {} levels", kMaxDepth));
-  }
+  Reader reader(text);
   try {
-    return from_library(Library::parse(text));
-  } catch (const Library::parse_error& error) {
-    return fail(ErrorCode::kInvalidInput, fmt::format("{}: not valid JSON here", place(text, error.byte)),
-                "check that the file is complete");
+    const bool complete = Library::sax_parse(text, &reader);
+    return reader.take(complete);
   } catch (const std::exception& error) {
     return fail(ErrorCode::kInvalidInput, fmt::format("not valid JSON: {}", error.what()));
   }

@@ -21,22 +21,22 @@ class Json {
   using Member = std::pair<std::string, Json>;
   using Object = std::vector<Member>;
 
-  Json() = default;  // null
-  Json(bool value) : value_(value) {}                             // NOLINT(google-explicit-constructor)
-  Json(int value) : value_(std::int64_t{value}) {}                // NOLINT(google-explicit-constructor)
-  Json(std::int64_t value) : value_(value) {}                     // NOLINT(google-explicit-constructor)
-  Json(std::uint32_t value) : value_(std::int64_t{value}) {}      // NOLINT(google-explicit-constructor)
-  Json(std::uint64_t value);                                      // NOLINT(google-explicit-constructor)
-  Json(double value) : value_(value) {}                           // NOLINT(google-explicit-constructor)
-  Json(const char* value) : value_(std::string(value)) {}         // NOLINT(google-explicit-constructor)
-  Json(std::string_view value) : value_(std::string(value)) {}    // NOLINT(google-explicit-constructor)
-  Json(std::string value) : value_(std::move(value)) {}           // NOLINT(google-explicit-constructor)
+  Json() = default;                                             // null
+  Json(bool value) : value_(value) {}                           // NOLINT(google-explicit-constructor)
+  Json(int value) : value_(std::int64_t{value}) {}              // NOLINT(google-explicit-constructor)
+  Json(std::int64_t value) : value_(value) {}                   // NOLINT(google-explicit-constructor)
+  Json(std::uint32_t value) : value_(std::int64_t{value}) {}    // NOLINT(google-explicit-constructor)
+  Json(std::uint64_t value);                                    // NOLINT(google-explicit-constructor)
+  Json(double value) : value_(value) {}                         // NOLINT(google-explicit-constructor)
+  Json(const char* value) : value_(std::string(value)) {}       // NOLINT(google-explicit-constructor)
+  Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
+  Json(std::string value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
 
   static Json array(Array items = {});
   static Json object(std::initializer_list<Member> members = {});
 
-  void push_back(Json item);                 // null becomes an array
-  void set(std::string key, Json value);     // null becomes an object; appends, does not replace
+  void push_back(Json item);              // null becomes an array
+  void set(std::string key, Json value);  // null becomes an object; appends, does not replace
 
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   [[nodiscard]] const std::string* as_string() const { return std::get_if<std::string>(&value_); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <numeric>
 
 namespace angio {
@@ -29,9 +30,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
-  const std::size_t length = lead < 0x80 ? 1 : (lead & 0xE0U) == 0xC0 ? 2 : (lead & 0xF0U) == 0xE0 ? 3
-                             : (lead & 0xF8U) == 0xF0                 ? 4
-                                                                      : 0;
+  const std::size_t length = lead < 0x80              ? 1
+                             : (lead & 0xE0U) == 0xC0 ? 2
+                             : (lead & 0xF0U) == 0xE0 ? 3
+                             : (lead & 0xF8U) == 0xF0 ? 4
+                                                      : 0;
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0U) != 0x80) return 0;
@@ -53,7 +56,8 @@ std::string_view trim(std::string_view text) {
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
-  for (std::size_t end = text.find(separator); end != std::string_view::npos; end = text.find(separator, begin)) {
+  for (std::size_t end = text.find(separator); end != std::string_view::npos;
+       end = text.find(separator, begin)) {
     parts.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
@@ -104,7 +108,7 @@ bool contains(std::string_view text, std::string_view part) {
 std::optional<double> parse_double(std::string_view text) {
   double value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
@@ -128,6 +132,8 @@ std::optional<std::string> did_you_mean(std::string_view word, std::span<const s
   std::size_t best = tolerated + 1;
   std::optional<std::string> nearest;
   for (const std::string_view candidate : candidates) {
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
+    if (longer - shorter > tolerated) continue;
     const std::size_t distance = edit_distance(to_lower(word), to_lower(candidate));
     if (distance < best) {
       best = distance;

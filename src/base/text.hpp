@@ -30,7 +30,7 @@ std::optional<Number> parse_integer(std::string_view text, int base = 10) {
   return value;
 }
 
-std::optional<double> parse_double(std::string_view text);
+std::optional<double> parse_double(std::string_view text);  // finite; "nan" and "inf" are no numbers
 
 // "8 GiB", "512 kB", "1024": kB/MB/GB as the kernel and lscpu mean them here, powers of 1024.
 std::optional<unsigned long long> parse_byte_count(std::string_view text);

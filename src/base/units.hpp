@@ -28,7 +28,11 @@ using Hertz = Quantity<struct HertzTag, double>;
 using Watts = Quantity<struct WattsTag, double>;
 using Celsius = Quantity<struct CelsiusTag, double>;
 
-constexpr BytesPerSecond to_bytes(BitsPerSecond rate) { return {rate.value / 8.0}; }
-constexpr Bytes kibibytes(std::uint64_t count) { return {count << 10U}; }
+constexpr BytesPerSecond to_bytes(BitsPerSecond rate) {
+  return {rate.value / 8.0};
+}
+constexpr Bytes kibibytes(std::uint64_t count) {
+  return {count << 10U};
+}
 
 }  // namespace angio
