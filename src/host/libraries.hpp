@@ -27,7 +27,8 @@ class LibraryLoader {
   LibraryLoader& operator=(const LibraryLoader&) = delete;
   virtual ~LibraryLoader() = default;
   // The first of names that loads. The error carries the loader's own words of the last one.
-  [[nodiscard]] virtual Result<std::unique_ptr<Library>> open(const std::vector<std::string>& names) const = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Library>> open(
+      const std::vector<std::string>& names) const = 0;
 };
 
 // dlopen(RTLD_LAZY | RTLD_LOCAL). With a directory, only libraries in it are found: for tests.

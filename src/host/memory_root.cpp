@@ -40,7 +40,9 @@ class MemoryRoot final : public Root {
     const Answers* answers = find(path);
     if (answers == nullptr) return scope_ == Scope::kComplete && !children(path).empty();
     if (answers->exists) return *answers->exists;
-    const auto there = [](const auto& answer) { return answer && (*answer || answer->error().error != ENOENT); };
+    const auto there = [](const auto& answer) {
+      return answer && (*answer || answer->error().error != ENOENT);
+    };
     return there(answers->content) || there(answers->names) || there(answers->link);
   }
 

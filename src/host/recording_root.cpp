@@ -39,7 +39,8 @@ std::pair<const Root*, std::string_view> MountedRoot::resolve(std::string_view p
   const std::pair<std::string, std::unique_ptr<Root>>* best = nullptr;
   for (const auto& mount : mounts_) {
     const std::string& prefix = mount.first;
-    const bool below = path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
+    const bool below =
+        path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
     if (below && (best == nullptr || prefix.size() > best->first.size())) best = &mount;
   }
   if (best == nullptr) return {base_.get(), path};
