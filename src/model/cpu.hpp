@@ -30,10 +30,10 @@ struct Package {
 
 struct Core {
   std::uint32_t package = 0;
-  std::uint32_t id = 0;                // core_id, unique within the package (and die)
+  std::uint32_t id = 0;  // core_id, unique within the package (and die)
   std::optional<std::uint32_t> die;
   std::optional<std::uint32_t> cluster;
-  CpuSet cpus;                         // SMT siblings
+  CpuSet cpus;  // SMT siblings
 };
 
 enum class CacheKind : std::uint8_t { kData, kInstruction, kUnified };
@@ -50,27 +50,27 @@ struct Cpus {
   CpuSet online;
   Observed<CpuSet> present;
   Observed<CpuSet> offline;
-  Observed<CpuSet> isolated;     // isolcpus
+  Observed<CpuSet> isolated;  // isolcpus
   Observed<CpuSet> nohz_full;
-  Observed<CpuSet> allowed;      // this process: cgroup cpuset and affinity mask
-  std::vector<Package> packages; // by id
-  std::vector<Core> cores;       // by first CPU
-  std::vector<Cache> caches;     // by level, then first CPU
+  Observed<CpuSet> allowed;       // this process: cgroup cpuset and affinity mask
+  std::vector<Package> packages;  // by id
+  std::vector<Core> cores;        // by first CPU
+  std::vector<Cache> caches;      // by level, then first CPU
   Observed<std::uint32_t> threads_per_core;
-  Observed<std::string> governor;         // "performance"; mixed: "performance, powersave"
-  Observed<std::string> frequency_driver; // "intel_pstate"
-  Observed<std::string> cgroup;           // "v1", "v2", "hybrid"
+  Observed<std::string> governor;          // "performance"; mixed: "performance, powersave"
+  Observed<std::string> frequency_driver;  // "intel_pstate"
+  Observed<std::string> cgroup;            // "v1", "v2", "hybrid"
 };
 
 // What a NUMA node is made of. GPU and CXL memory are nodes too, and must not take host allocations.
 enum class NumaKind : std::uint8_t {
-  kOrdinary,    // CPUs and memory
-  kCpuOnly,     // CPUs, no memory
-  kMemoryOnly,  // memory, no CPUs, of no known special kind
-  kGpuMemory,   // coherent GPU memory (Grace, Power9)
-  kCxl,         // CXL or DAX memory
-  kHighBandwidth, // MCDRAM, HBM beside DRAM
-  kEmpty,       // neither
+  kOrdinary,       // CPUs and memory
+  kCpuOnly,        // CPUs, no memory
+  kMemoryOnly,     // memory, no CPUs, of no known special kind
+  kGpuMemory,      // coherent GPU memory (Grace, Power9)
+  kCxl,            // CXL or DAX memory
+  kHighBandwidth,  // MCDRAM, HBM beside DRAM
+  kEmpty,          // neither
 };
 
 // HMAT: firmware's figures from the node's best initiators (access class 0).
@@ -100,10 +100,10 @@ struct NumaNode {
 };
 
 struct Numa {
-  std::vector<NumaNode> nodes;  // by id; ids may be sparse
+  std::vector<NumaNode> nodes;                // by id; ids may be sparse
   Observed<std::uint32_t> nodes_per_package;  // SNC and NPS: 1, 2, 4
   Observed<std::int64_t> zone_reclaim_mode;
-  Observed<std::int64_t> balancing;           // kernel.numa_balancing
+  Observed<std::int64_t> balancing;              // kernel.numa_balancing
   Observed<std::string> transparent_huge_pages;  // "always", "madvise", "never"
   bool discarded = false;  // the kernel's CPU maps overlap: NUMA information was not used
 };

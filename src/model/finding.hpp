@@ -11,7 +11,16 @@ namespace angio::model {
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kCritical };
 enum class Confidence : std::uint8_t { kMeasured, kDocumented, kHeuristic };
-enum class Layer : std::uint8_t { kApplication, kFramework, kNccl, kLibrary, kDriver, kFirmware, kHardware, kSystem };
+enum class Layer : std::uint8_t {
+  kApplication,
+  kFramework,
+  kNccl,
+  kLibrary,
+  kDriver,
+  kFirmware,
+  kHardware,
+  kSystem
+};
 
 struct Evidence {
   std::string text;    // "current 16 GT/s x8, maximum 32 GT/s x16"
@@ -26,9 +35,9 @@ struct Cost {
 };
 
 struct Fix {
-  std::string text;      // what to do
-  std::string command;   // printed, never run; may be empty
-  std::string risk;      // "drops all RDMA traffic of the host"
+  std::string text;     // what to do
+  std::string command;  // printed, never run; may be empty
+  std::string risk;     // "drops all RDMA traffic of the host"
   bool needs_root = false;
   bool needs_reboot = false;
 };
@@ -58,7 +67,7 @@ struct Undecided {
 };
 
 struct Diagnosis {
-  std::vector<Finding> findings;    // ranked
+  std::vector<Finding> findings;  // ranked
   std::vector<Undecided> undecided;
   std::vector<std::string> held;            // rules that looked and found nothing
   std::vector<std::string> not_applicable;  // rules whose subject the machine lacks

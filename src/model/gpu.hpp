@@ -31,7 +31,13 @@ struct GpuLink {
 
 // NVML_P2P_STATUS: whether peer access works between two GPUs, and why not.
 enum class P2pStatus : std::uint8_t {
-  kOk, kChipsetNotSupported, kGpuNotSupported, kTopologyNotSupported, kDisabledByRegkey, kNotSupported, kUnknown
+  kOk,
+  kChipsetNotSupported,
+  kGpuNotSupported,
+  kTopologyNotSupported,
+  kDisabledByRegkey,
+  kNotSupported,
+  kUnknown
 };
 
 struct ComputeCapability {
@@ -41,16 +47,16 @@ struct ComputeCapability {
 };
 
 struct FabricState {
-  std::string state;   // "not supported", "not started", "in progress", "completed"
-  std::string status;  // NVML's word for the result of registration
-  std::string cluster; // cluster UUID
+  std::string state;    // "not supported", "not started", "in progress", "completed"
+  std::string status;   // NVML's word for the result of registration
+  std::string cluster;  // cluster UUID
   std::uint32_t clique = 0;
 };
 
 struct Gpu {
-  std::uint32_t index = 0;             // in machine.gpus
+  std::uint32_t index = 0;  // in machine.gpus
   GpuVendor vendor = GpuVendor::kUnknown;
-  std::optional<std::uint32_t> pci;    // index in machine.pci.devices
+  std::optional<std::uint32_t> pci;  // index in machine.pci.devices
   Observed<PciAddress> address;
   Observed<std::uint32_t> library_index;  // NVML's number
   Observed<std::string> name;
@@ -60,9 +66,10 @@ struct Gpu {
   Observed<Bytes> memory;
   Observed<Bytes> memory_used;
   Observed<bool> mig;
+  Observed<std::string> partition;  // AMD: "SPX" (whole), "DPX", "CPX"…
   Observed<bool> ecc;
-  Observed<std::uint64_t> ecc_uncorrected;   // volatile, since the driver was loaded
-  Observed<std::uint64_t> remapped_rows;     // uncorrectable
+  Observed<std::uint64_t> ecc_uncorrected;  // volatile, since the driver was loaded
+  Observed<std::uint64_t> remapped_rows;    // uncorrectable
   Observed<bool> remap_pending;
   Observed<bool> remap_failed;
   Observed<Hertz> sm_clock;
@@ -73,20 +80,21 @@ struct Gpu {
   Observed<Watts> power_limit;
   Observed<Watts> power_limit_default;
   Observed<Celsius> temperature;
-  Observed<std::uint32_t> utilization;       // percent
+  Observed<std::uint32_t> utilization;          // percent
   Observed<std::uint32_t> pcie_generation;      // now; idle GPUs go down
   Observed<std::uint32_t> pcie_generation_max;  // GPU and slot
   Observed<std::uint32_t> pcie_width;
   Observed<std::uint32_t> pcie_width_max;
   Observed<bool> persistence;
-  Observed<std::string> compute_mode;        // "default", "exclusive process", "prohibited"
+  Observed<std::string> compute_mode;  // "default", "exclusive process", "prohibited"
   Observed<std::uint64_t> pcie_replays;
-  Observed<NumaId> numa;                     // nearest CPU node: PCI first, NVML second
-  Observed<NumaId> memory_numa;              // its own memory as a NUMA node (C2C)
-  Observed<bool> coherent_link;              // NVLink-C2C to the CPU
+  Observed<NumaId> numa;         // nearest CPU node: PCI first, NVML second
+  Observed<NumaId> memory_numa;  // its own memory as a NUMA node (C2C)
+  Observed<bool> coherent_link;  // NVLink-C2C to the CPU
   Observed<FabricState> fabric;
   std::vector<GpuLink> links;
-  std::vector<Observed<P2pStatus>> p2p;      // to machine.gpus, same order; empty when never asked
+  std::vector<PciAddress> linked;        // GPUs joined to it by links whose number the source does not tell
+  std::vector<Observed<P2pStatus>> p2p;  // to machine.gpus, same order; empty when never asked
 };
 
 }  // namespace angio::model

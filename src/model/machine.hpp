@@ -18,15 +18,15 @@ namespace angio::model {
 
 // A remark about the source itself: what could not be read, what was repaired.
 struct Note {
-  std::string id;       // "snap.truncated", "numa.overlapping-maps"
-  std::string text;     // first example, with the line
+  std::string id;    // "snap.truncated", "numa.overlapping-maps"
+  std::string text;  // first example, with the line
   std::uint32_t count = 1;
   std::string remedy;
 };
 
 struct Machine {
-  std::string name;         // host name, or the file's name
-  std::string origin;       // "live", "snapshot node-3.snap", "nvidia-smi topo -m topo.txt"
+  std::string name;    // host name, or the file's name
+  std::string origin;  // "live", "snapshot node-3.snap", "nvidia-smi topo -m topo.txt"
   bool live = false;
   Observed<std::string> captured;  // when, RFC 3339 UTC
   Places places;
@@ -42,7 +42,10 @@ struct Machine {
   std::vector<Note> notes;
 };
 
-// Where a value was seen, in words for evidence: "/sys/…/numa_node", "topo.txt:12", "nvmlDeviceGetName, GPU 0".
-inline std::string cite(const Machine& machine, const Source& source) { return machine.places.text(source); }
+// Where a value was seen, in words for evidence: "/sys/…/numa_node", "topo.txt:12", "nvmlDeviceGetName, GPU
+// 0".
+inline std::string cite(const Machine& machine, const Source& source) {
+  return machine.places.text(source);
+}
 
 }  // namespace angio::model

@@ -17,8 +17,8 @@ enum class LinkLayer : std::uint8_t { kUnknown, kInfiniBand, kEthernet };
 
 struct Gid {
   std::uint32_t index = 0;
-  std::string gid;                  // "fe80:0000:…", as sysfs
-  Observed<std::string> type;       // "IB/RoCE v1", "RoCE v2"
+  std::string gid;             // "fe80:0000:…", as sysfs
+  Observed<std::string> type;  // "IB/RoCE v1", "RoCE v2"
   Observed<std::string> netdev;
 };
 
@@ -32,9 +32,9 @@ struct RdmaPort {
   LinkLayer link_layer = LinkLayer::kUnknown;
   Observed<Lid> lid;
   Observed<Lid> sm_lid;
-  Observed<Bytes> active_mtu;            // verbs; the RDMA path MTU, not the netdev's
+  Observed<Bytes> active_mtu;  // verbs; the RDMA path MTU, not the netdev's
   Observed<Bytes> max_mtu;
-  std::vector<Gid> gids;                 // empty slots left out
+  std::vector<Gid> gids;  // empty slots left out
   std::map<std::string, Observed<std::uint64_t>> counters;
   std::map<std::string, Observed<std::uint64_t>> hw_counters;
 };
@@ -44,13 +44,14 @@ struct RdmaDevice {
   std::optional<std::uint32_t> pci;  // index in machine.pci.devices; none for soft-RoCE
   Observed<PciAddress> address;
   Observed<std::string> firmware;
-  Observed<std::string> board_id;    // PSID
+  Observed<std::string> board_id;  // PSID
   Observed<std::string> hca_type;
   Observed<std::string> node_guid;
+  Observed<std::string> system_guid;  // system image GUID: the same on every port of one card
   Observed<std::string> node_type;
   Observed<NumaId> numa;
   bool virtual_function = false;
-  bool bond = false;                 // mlx5_bond_0: two ports behind one device
+  bool bond = false;  // mlx5_bond_0: two ports behind one device
   std::vector<std::string> netdevs;
   std::vector<RdmaPort> ports;
 };
@@ -63,13 +64,13 @@ struct NetDevice {
   Observed<BitsPerSecond> speed;
   Observed<std::uint32_t> mtu;
   Observed<bool> carrier;
-  Observed<std::string> state;       // operstate
+  Observed<std::string> state;  // operstate
   Observed<std::string> mac;
   Observed<NumaId> numa;
-  std::vector<std::string> addresses;   // "10.0.0.5/24", "fe80::1/64"
+  std::vector<std::string> addresses;  // "10.0.0.5/24", "fe80::1/64"
   Observed<std::string> bond_master;
   std::vector<std::string> bond_members;
-  Observed<std::string> kind;           // "physical", "virtual", "bond", "vlan", "bridge", "loopback", "ipoib"
+  Observed<std::string> kind;  // "physical", "virtual", "bond", "vlan", "bridge", "loopback", "ipoib"
   std::map<std::string, std::string> qos;  // mlx5: "trust" → "dscp", where readable
 };
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/ids.hpp"
 #include "model/observed.hpp"
 
 namespace angio::model {
@@ -38,9 +40,13 @@ struct StatedPaths {
   Source source;
 };
 
-std::string label(const Path& path);                   // "NV18", "PIX", "SYS", "X", "?"
-std::string_view path_class_meaning(PathClass kind);   // the legend line
+std::string label(const Path& path);                  // "NV18", "PIX", "SYS", "X", "?"
+std::string_view path_class_meaning(PathClass kind);  // the legend line
 Path path_between(const Machine& machine, DeviceRef a, DeviceRef b);
+// How a GPU reaches its CPU: kC2c, kNvLink (Power9), kPhb for PCIe.
+Path path_to_cpu(const Machine& machine, std::uint32_t gpu);
+// The device's node: its own statement, a stated matrix, a bridge above it, or the only node with CPUs.
+std::optional<NumaId> nearest_node(const Machine& machine, DeviceRef device);
 // True when the machine has enough (PCI tree or stated matrix) to answer for any pair.
 bool has_paths(const Machine& machine);
 

@@ -27,40 +27,40 @@ struct Limit {
 };
 
 struct Setting {
-  std::string name;   // "NCCL_IB_HCA"
+  std::string name;  // "NCCL_IB_HCA"
   std::string value;
-  Source source;      // environment, or the file and line
+  Source source;  // environment, or the file and line
 };
 
 struct Software {
   Observed<std::string> hostname;
-  Observed<std::string> kernel;            // "5.15.0-1053-oracle"
+  Observed<std::string> kernel;  // "5.15.0-1053-oracle"
   Observed<std::string> kernel_command_line;
-  Observed<std::string> distribution;      // "Ubuntu 22.04.4 LTS"
-  Observed<std::string> clock_source;      // "tsc"
-  Observed<std::string> virtual_machine;   // "KVM", "Hyper-V", "Nitro", "VMware", "gVisor"; absent: bare metal
-  Observed<std::string> container;         // "docker", "kubernetes", "podman", "enroot"…; absent: none
-  Observed<std::string> product;           // DMI: "NVIDIA DGX H100"
+  Observed<std::string> distribution;     // "Ubuntu 22.04.4 LTS"
+  Observed<std::string> clock_source;     // "tsc"
+  Observed<std::string> virtual_machine;  // "KVM", "Hyper-V", "Nitro", "VMware", "gVisor"; absent: bare metal
+  Observed<std::string> container;        // "docker", "kubernetes", "podman", "enroot"…; absent: none
+  Observed<std::string> product;          // DMI: "NVIDIA DGX H100"
   Observed<std::string> bios_version;
 
-  Observed<std::string> nvidia_loaded;     // kernel module in memory: /proc/driver/nvidia/version
-  Observed<std::string> nvidia_on_disk;    // module file for the running kernel
-  Observed<bool> nvidia_open;              // open kernel modules
-  Observed<std::string> nvml_error;        // nvmlInit's words when it failed
-  Observed<std::string> nvml_driver;       // nvmlSystemGetDriverVersion
-  Observed<std::uint32_t> cuda_driver;     // 12040 = CUDA 12.4, what the driver supports
-  Observed<std::string> ofed;              // "MLNX_OFED 24.10", "DOCA-OFED …", "inbox"
-  Observed<std::string> rdma_core;         // libibverbs file version
+  Observed<std::string> nvidia_loaded;   // kernel module in memory: /proc/driver/nvidia/version
+  Observed<std::string> nvidia_on_disk;  // module file for the running kernel
+  Observed<bool> nvidia_open;            // open kernel modules
+  Observed<std::string> nvml_error;      // nvmlInit's words when it failed
+  Observed<std::string> nvml_driver;     // nvmlSystemGetDriverVersion
+  Observed<std::uint32_t> cuda_driver;   // 12040 = CUDA 12.4, what the driver supports
+  Observed<std::string> ofed;            // "MLNX_OFED 24.10", "DOCA-OFED …", "inbox"
+  Observed<std::string> rdma_core;       // libibverbs file version
   Observed<std::string> amdgpu_loaded;
-  std::vector<LibraryFile> libraries;      // libcuda, libnvidia-ml, libnccl, libibverbs found on disk
+  std::vector<LibraryFile> libraries;          // libcuda, libnvidia-ml, libnccl, libibverbs found on disk
   Observed<std::vector<std::string>> modules;  // loaded kernel modules, sorted
 
-  Observed<Limit> memlock;                 // bytes
+  Observed<Limit> memlock;  // bytes
   Observed<Limit> open_files;
   Observed<Bytes> shm_size;
   Observed<Bytes> shm_free;
   Observed<bool> fabric_manager_running;
-  std::vector<Setting> settings;           // environment by allow-list, nccl.conf
+  std::vector<Setting> settings;  // environment by allow-list, nccl.conf
 };
 
 struct Thread {
@@ -72,15 +72,15 @@ struct Thread {
 
 struct Process {
   std::uint32_t id = 0;
-  std::string command;                    // first words only; arguments may hold secrets
-  std::vector<std::uint32_t> gpus;        // indices in machine.gpus
+  std::string command;              // first words only; arguments may hold secrets
+  std::vector<std::uint32_t> gpus;  // indices in machine.gpus
   std::vector<Thread> threads;
-  Observed<CpuSet> allowed_memory;        // Mems_allowed
+  Observed<CpuSet> allowed_memory;                                  // Mems_allowed
   Observed<std::map<std::uint32_t, std::uint64_t>> bytes_per_node;  // numa_maps
   Observed<std::map<std::string, std::uint64_t>> policies;          // "default" → mappings
-  std::vector<LibraryFile> libraries;     // mapped: libnccl, libcuda, …
-  Observed<Bytes> memory_limit;           // cgroup
-  Observed<double> cpu_limit;             // cgroup, in CPUs
+  std::vector<LibraryFile> libraries;                               // mapped: libnccl, libcuda, …
+  Observed<Bytes> memory_limit;                                     // cgroup
+  Observed<double> cpu_limit;                                       // cgroup, in CPUs
   Observed<Limit> memlock;
   std::vector<Setting> settings;
 };
