@@ -19,8 +19,12 @@ struct Span {
 };
 using Line = std::vector<Span>;
 
-inline Line plain(std::string text) { return {Span{std::move(text), Tone::kPlain}}; }
-inline Line toned(std::string text, Tone tone) { return {Span{std::move(text), tone}}; }
+inline Line plain(std::string text) {
+  return {Span{std::move(text), Tone::kPlain}};
+}
+inline Line toned(std::string text, Tone tone) {
+  return {Span{std::move(text), tone}};
+}
 
 struct Heading {
   std::string text;
@@ -66,10 +70,10 @@ struct Preformatted {
 // A picture in its own units (CSS pixels). Shapes are drawn in order.
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
-  std::string title;    // drawn in the top left corner
+  std::string title;  // drawn in the top left corner
   std::string tooltip;
   Tone tone = Tone::kPlain;
-  std::string kind;     // "package", "numa", "switch", "gpu", "nic": the style class
+  std::string kind;  // "package", "numa", "switch", "gpu", "nic": the style class
 };
 struct Connector {
   std::vector<std::pair<double, double>> points;
@@ -77,7 +81,7 @@ struct Connector {
   Tone tone = Tone::kPlain;
   bool dashed = false;
   std::string tooltip;
-  std::string kind;     // "pcie", "nvlink", "network", "interconnect"
+  std::string kind;  // "pcie", "nvlink", "network", "interconnect"
 };
 struct Label {
   double x = 0, y = 0;
@@ -85,12 +89,13 @@ struct Label {
   Tone tone = Tone::kPlain;
   Align align = Align::kLeft;
   double size = 12;
+  bool halo = false;  // keeps lines that pass behind from touching the letters
 };
 using Shape = std::variant<Box, Connector, Label>;
 
 struct Drawing {
   double width = 0, height = 0;
-  std::string title;        // for readers of the accessible tree
+  std::string title;  // for readers of the accessible tree
   std::string description;
   std::vector<Shape> shapes;
 };

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+#include "report/document.hpp"
+#include "report/markup.hpp"
+#include "report/text_layout.hpp"
+
+namespace angio::report {
+namespace {
+
+// Plain class rules, no variables: slide programs and converters read these, and not var().
+constexpr std::string_view kStyle = R"(
+.angio-drawing { font-family: system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
+.angio-drawing text { fill: #1d2733; }
+.angio-drawing text.halo { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round; }
+.angio-drawing .sheet { fill: #ffffff; }
+.angio-drawing .box { fill: #f7f8fa; stroke: #a9b4c0; stroke-width: 1; }
+.angio-drawing .package { fill: #f1f4f7; stroke: #b7c2cd; }
+.angio-drawing .numa { fill: #ffffff; stroke: #9caab8; }
+.angio-drawing .switch { fill: #dfe6ed; stroke: #8496a8; }
+.angio-drawing .gpu { fill: #e7f3dc; stroke: #6d9646; stroke-width: 1.5; }
+.angio-drawing .nic { fill: #e2edf9; stroke: #5783b5; stroke-width: 1.5; }
+.angio-drawing .storage { fill: #f1ecf8; stroke: #9480b3; }
+.angio-drawing .nvlink { fill: #d3e8bf; stroke: #6d9646; }
+.angio-drawing .link { fill: none; stroke: #8496a8; stroke-linejoin: round; stroke-linecap: round; }
+.angio-drawing .link.nvlink { stroke: #7fab55; fill: none; }
+.angio-drawing .link.network { stroke: #5783b5; }
+.angio-drawing .link.interconnect { stroke: #6b7887; }
+.angio-drawing text.strong { font-weight: 650; }
+.angio-drawing text.quiet { fill: #5b6875; }
+.angio-drawing text.good { fill: #3d6b1b; }
+.angio-drawing text.warning { fill: #8a5200; font-weight: 650; }
+.angio-drawing text.critical { fill: #b3201c; font-weight: 650; }
+.angio-drawing text.unknown { fill: #6e7781; font-style: italic; }
+.angio-drawing .box.warning, .angio-drawing .link.warning { stroke: #b56a00; }
+.angio-drawing .box.critical { stroke: #c62828; stroke-width: 2.5; fill: #fdeceb; }
+.angio-drawing .link.critical { stroke: #c62828; }
+.angio-drawing .box.unknown { stroke: #9aa2ab; stroke-dasharray: 4 3; fill: #f0f1f2; }
+.angio-drawing .link.unknown { stroke: #a7aeb6; }
+@media (prefers-color-scheme: dark) {
+.angio-drawing text { fill: #e4e9ee; }
+.angio-drawing text.halo { stroke: #14181d; }
+.angio-drawing .sheet { fill: #14181d; }
+.angio-drawing .box { fill: #1b2026; stroke: #4a5561; }
+.angio-drawing .package { fill: #1a1f25; stroke: #3f4953; }
+.angio-drawing .numa { fill: #20262d; stroke: #56626e; }
+.angio-drawing .switch { fill: #323c47; stroke: #71808f; }
+.angio-drawing .gpu { fill: #263a18; stroke: #7fae52; }
+.angio-drawing .nic { fill: #1b3048; stroke: #6a9bd2; }
+.angio-drawing .storage { fill: #2e2640; stroke: #9c88bf; }
+.angio-drawing .nvlink { fill: #314d1d; stroke: #7fae52; }
+.angio-drawing .link { stroke: #71808f; }
+.angio-drawing .link.nvlink { stroke: #7fae52; }
+.angio-drawing .link.network { stroke: #6a9bd2; }
+.angio-drawing text.quiet { fill: #a3afba; }
+.angio-drawing text.good { fill: #9ccf6c; }
+.angio-drawing text.warning { fill: #f0b35a; }
+.angio-drawing text.critical { fill: #ff8b85; }
+.angio-drawing text.unknown { fill: #9aa5b0; }
+.angio-drawing .box.warning, .angio-drawing .link.warning { stroke: #d69530; }
+.angio-drawing .box.critical { stroke: #ff6b63; fill: #45201f; }
+.angio-drawing .link.critical { stroke: #ff6b63; }
+.angio-drawing .box.unknown { stroke: #707a85; fill: #262b31; }
+}
+)";
+
+constexpr double kTitleSize = 12;
+// Mean advance of system fonts in their own size; titles that would not fit are shortened by it.
+constexpr double kAdvance = 0.57;
+
+double finite(double value) {
+  return std::isfinite(value) ? std::round(value * 100) / 100 : 0;
+}
+
+std::string classes(std::string_view base, const std::string& kind, Tone tone) {
+  std::string all(base);
+  if (!kind.empty()) all += " " + escape_markup(kind);
+  if (tone != Tone::kPlain) all += (all.empty() ? "" : " ") + std::string(tone_class(tone));
+  return all;
+}
+
+class Svg {
+ public:
+  explicit Svg(const Drawing& drawing) {
+    const double width = finite(drawing.width);
+    const double height = finite(drawing.height);
+    out("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"angio-drawing\" role=\"img\" width=\"{0}\" "
+        "height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
+        width, height);
+    if (!drawing.title.empty()) out("<title>{}</title>\n", escape_markup(drawing.title));
+    if (!drawing.description.empty()) out("<desc>{}</desc>\n", escape_markup(drawing.description));
+    out("<style>{}</style>\n", kStyle);
+    out("<rect class=\"sheet\" width=\"{}\" height=\"{}\"/>\n", width, height);
+  }
+
+  void operator()(const Box& box) {
+    open_group(box.tooltip);
+    out("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\"/>",
+        classes("box", box.kind, box.tone), finite(box.x), finite(box.y), finite(box.width),
+        finite(box.height));
+    if (!box.title.empty()) {
+      const double room = std::max(0.0, finite(box.width) - 14) / (kTitleSize * kAdvance);
+      const std::string title = shorten(box.title, static_cast<std::size_t>(room));
+      const Tone tone = box.tone == Tone::kPlain ? Tone::kStrong : box.tone;
+      text(box.x + 7, box.y + 16, kTitleSize, "start", tone, title);
+    }
+    out("</g>\n");
+  }
+
+  void operator()(const Connector& connector) {
+    if (connector.points.size() < 2) return;
+    open_group(connector.tooltip);
+    out("<polyline class=\"{}\" stroke-width=\"{}\"", classes("link", connector.kind, connector.tone),
+        finite(connector.width));
+    if (connector.dashed) out(" stroke-dasharray=\"6 4\"");
+    out(" points=\"");
+    for (std::size_t i = 0; i < connector.points.size(); ++i) {
+      out("{}{},{}", i == 0 ? "" : " ", finite(connector.points[i].first),
+          finite(connector.points[i].second));
+    }
+    out("\"/></g>\n");
+  }
+
+  void operator()(const Label& label) {
+    const char* anchor = label.align == Align::kRight    ? "end"
+                         : label.align == Align::kCentre ? "middle"
+                                                         : "start";
+    text(label.x, label.y, label.size, anchor, label.tone, label.text, label.halo);
+    out("\n");
+  }
+
+  std::string finish() {
+    out("</svg>\n");
+    return std::move(text_);
+  }
+
+ private:
+  template <typename... Arguments>
+  void out(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+  }
+
+  void open_group(const std::string& tooltip) {
+    out("<g>");
+    if (!tooltip.empty()) out("<title>{}</title>", escape_markup(tooltip));
+  }
+
+  void text(double x, double y, double size, std::string_view anchor, Tone tone, const std::string& content,
+            bool halo = false) {
+    if (content.empty()) return;
+    out("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", finite(x), finite(y), finite(size));
+    if (anchor != "start") out(" text-anchor=\"{}\"", anchor);
+    const std::string style = classes(halo ? "halo" : "", {}, tone);
+    if (!style.empty()) out(" class=\"{}\"", style);
+    out(">{}</text>", escape_markup(content));
+  }
+
+  std::string text_;
+};
+
+}  // namespace
+
+std::string render_svg(const Drawing& drawing) {
+  Svg svg(drawing);
+  for (const Shape& shape : drawing.shapes)
+    std::visit(svg, shape);
+  return svg.finish();
+}
+
+}  // namespace angio::report
