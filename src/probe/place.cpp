@@ -30,11 +30,16 @@ bool Place::is_absence(const host::ReadError& error) {
 
 model::Reason Place::reason_of(const host::ReadError& error) {
   switch (error.error) {
-    case host::kNotCollected: return model::Reason::kNotCollected;
+    case host::kNotCollected:
+      return model::Reason::kNotCollected;
     case EACCES:
-    case EPERM: return model::Reason::kDenied;
-    case EOPNOTSUPP: return model::Reason::kUnsupported;
-    default: return model::Reason::kFailed;
+    case EPERM:
+      return model::Reason::kDenied;
+    case EOPNOTSUPP:
+    case ENOSYS:
+      return model::Reason::kUnsupported;
+    default:
+      return model::Reason::kFailed;
   }
 }
 

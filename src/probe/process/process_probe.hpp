@@ -9,6 +9,7 @@
 
 namespace angio::probe {
 
-void probe_processes(const host::Root& root, const std::vector<std::uint32_t>& named, model::Machine& machine);
+void probe_processes(const host::Root& root, const std::vector<std::uint32_t>& named,
+                     model::Machine& machine);
 
 }  // namespace angio::probe

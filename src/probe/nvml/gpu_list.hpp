@@ -1,0 +1,17 @@
+// What the vendors of probe_gpus share.
+#pragma once
+
+#include <cstddef>
+
+#include "model/machine.hpp"
+
+namespace angio::probe {
+
+// Beyond this a source is broken or hostile; pairs of GPUs are looked at, so the number must stay small.
+inline constexpr std::size_t kMostGpus = 1024;
+
+// The GPU at address; made, with its place in machine.pci, when there is none.
+model::Gpu& gpu_at(model::Machine& machine, const model::Observed<PciAddress>& address,
+                   model::GpuVendor vendor);
+
+}  // namespace angio::probe

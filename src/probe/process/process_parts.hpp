@@ -1,0 +1,44 @@
+// Parsers of /proc/<pid> files for the process probe and its tests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cpu_set.hpp"
+#include "model/software.hpp"
+
+namespace angio::probe::process {
+
+// The value behind "Cpus_allowed_list:" and its kin in a status file.
+std::optional<std::string_view> status_field(std::string_view status, std::string_view key);
+
+// Field 39 of stat, the CPU a task last ran on. The name in field 2 may hold blanks and brackets.
+std::optional<std::uint32_t> last_cpu(std::string_view stat);
+
+struct MemoryUse {
+  std::map<std::uint32_t, std::uint64_t> bytes_per_node;
+  std::map<std::string, std::uint64_t> policies;  // "default" → mappings
+};
+// numa_maps as the kernel prints it or as host::reduced_numa_maps sums it up.
+MemoryUse parse_numa_maps(std::string_view text);
+
+// Distinct files of maps that are libraries of GPU communication.
+std::vector<std::string> mapped_libraries(std::string_view maps);
+
+// "Max locked memory" of a limits file.
+std::optional<model::Limit> parse_memlock(std::string_view limits);
+
+// Program and script name of NUL-separated arguments; never more than the first words.
+std::string command_of(std::string_view arguments);
+
+// Path of the process in the hierarchy of one controller; v2 has the empty name.
+std::optional<std::string> group_of(std::string_view cgroup, std::string_view controller);
+
+// "max 100000" and "50000 100000" of cpu.max: number of CPUs; infinity is nullopt within.
+std::optional<std::optional<double>> parse_cpu_max(std::string_view text);
+
+}  // namespace angio::probe::process
