@@ -16,11 +16,11 @@ enum class ForeignKind {
   kNvidiaSmiP2p,    // topo -p2p r|w|n|a|p
   kNvidiaSmiQuery,  // -q
   kLscpu,
-  kNumactl,         // --hardware
-  kNcclTopology,    // <system version="1">
-  kNcclGraph,       // <graphs version="1">: recognised, has no machine in it
+  kNumactl,       // --hardware
+  kNcclTopology,  // <system version="1">
+  kNcclGraph,     // <graphs version="1">: recognised, has no machine in it
   kHwlocXml,
-  kLspci,           // -vvv, -nn
+  kLspci,  // -vvv, -nn
 };
 
 std::string_view name_of(ForeignKind kind);  // "nvidia-smi topo -m"

@@ -28,6 +28,6 @@ inline std::string read_whole_file(const std::string& path) {
 }  // namespace angio::test
 
 // First line of such a test: const std::string path = …; or a skip with its reason.
-#define ANGIO_SHARED_OR_SKIP(variable, relative)                          \
-  const std::string variable = ::angio::test::shared_corpus(relative);    \
+#define ANGIO_SHARED_OR_SKIP(variable, relative)                       \
+  const std::string variable = ::angio::test::shared_corpus(relative); \
   if ((variable).empty()) GTEST_SKIP() << "needs ANGIO_SHARED with corpus/" << (relative)

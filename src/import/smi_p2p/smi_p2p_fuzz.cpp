@@ -1,0 +1,16 @@
+// Any rows below the header of nvidia-smi topo -p2p r.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "import/smi_topo/smi_topo.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::string cleaned =
+      angio::import::clean_terminal("nvidia-smi topo -p2p r\n\tGPU0\tGPU1\n" + std::string(bytes));
+  static_cast<void>(angio::import::smi_topo::import_tables(
+      angio::import::number_lines(cleaned),
+      angio::import::Draft(angio::import::ForeignKind::kNvidiaSmiP2p, "fuzz")));
+  return 0;
+}

@@ -1,0 +1,15 @@
+// Any text as nvidia-smi -q.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "import/smi_query/smi_query.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::string cleaned = angio::import::clean_terminal(bytes);
+  static_cast<void>(angio::import::smi_query::import_query(
+      angio::import::number_lines(cleaned),
+      angio::import::Draft(angio::import::ForeignKind::kNvidiaSmiQuery, "fuzz")));
+  return 0;
+}
