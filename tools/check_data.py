@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Holds data/ against its own format (data/README.md) and against the code and tests that use it.
+
+    tools/check_data.py [ROOT]
+
+Unique keys; a source for each entry; words for severity, confidence and layer; rules in data and in
+code are the same; formulas and thresholds named in code exist and those in data are used; words in braces are
+filled somewhere in code; each rule has tests that fire, stay silent and are undecided.
+"""
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import generate_knowledge as knowledge  # noqa: E402
+
+KEYS = {"rule": "id", "formula": "id", "threshold": "id", "pcie": "generation", "nvlink": "version", "lane": "name",
+        "gpu": "match", "cuda": "major", "nccl": "id"}
+ALWAYS_FILLED = {"node", "device", "devices"}
+RULE_ID = re.compile(r"^[a-z0-9]+(?:\.[a-z0-9-]+){2,}$")
+
+
+class Checker:
+    def __init__(self, root):
+        self.root = root
+        self.troubles = []
+        sources = [p for p in (root / "src").rglob("*.[ch]pp")]
+        self.code = {p: p.read_text(encoding="utf-8") for p in sources if "_test" not in p.name and "_fuzz" not in p.name}
+        self.tests = "\n".join(p.read_text(encoding="utf-8") for p in sources if p.name.endswith("_test.cpp"))
+
+    def complain(self, where, text):
+        self.troubles.append(f"{where}: {text}")
+
+    def entries(self, tables):
+        for kind, key in KEYS.items():
+            seen = {}
+            for entry in tables.get(kind, []):
+                name = entry.get(key)
+                where = f"data/{entry['_file']} [[{kind}]] {name}"
+                if name in seen:
+                    self.complain(where, f"also in data/{seen[name]}")
+                seen[name] = entry["_file"]
+                sources = entry.get("sources", []) if kind == "rule" else [entry.get("source", "")]
+                if not sources or not all(isinstance(s, str) and len(s.strip()) > 3 for s in sources):
+                    self.complain(where, "names no source")
+                if kind == "threshold" and entry.get("basis") == "heuristic" and "chosen" not in entry.get("source", ""):
+                    self.complain(where, 'a heuristic says how it was chosen: source = "chosen: …"')
+
+    def rule_texts(self, rules):
+        words = "\n".join(self.code.values())
+        for rule in rules:
+            where = f"data/{rule['_file']} {rule['id']}"
+            if not RULE_ID.match(rule["id"]):
+                self.complain(where, "an id has three parts of a-z 0-9 -: topic.object.trouble")
+            if "\n" in rule["summary"] or len(rule["summary"]) > 100:
+                self.complain(where, "the summary is one line of at most 100 characters")
+            if not rule.get("fix"):
+                self.complain(where, "has no fix")
+            texts = [rule["disprove"]] + [fix.get(k, "") for fix in rule.get("fix", []) for k in ("text", "command", "risk")]
+            wanted = {w for text in texts for w in re.findall(r"\{([a-z_]+)\}", text)}
+            wanted |= {fix["when"] for fix in rule.get("fix", []) if fix.get("when")}
+            for word in sorted(wanted - ALWAYS_FILLED):
+                if f'"{word}"' not in words:
+                    self.complain(where, f"no code fills {{{word}}}")
+
+    def names_in_code(self, tables):
+        code = "\n".join(self.code.values())
+        in_code = set(re.findall(r'Rule\{"([^"]+)"', code))
+        in_data = {rule["id"] for rule in tables.get("rule", [])}
+        for rule in sorted(in_code - in_data):
+            self.complain(f"rule {rule}", "has a check but no entry in data/rules")
+        for rule in sorted(in_data - in_code):
+            self.complain(f"rule {rule}", "has an entry in data/rules but no check")
+        for kind, pattern in (("threshold", r'threshold\("([^"]+)"\)'), ("nccl", r'find_nccl_fact\("([^"]+)"\)')):
+            known = {entry["id"] for entry in tables.get(kind, [])}
+            for name in sorted(set(re.findall(pattern, code)) - known):
+                self.complain(f"{kind} {name}", "is asked for in code but not in data/")
+        quoted = set(re.findall(r'"([a-z0-9.-]+)"', code))
+        for kind in ("threshold", "formula"):
+            for entry in tables.get(kind, []):
+                if entry["id"] not in quoted:
+                    self.complain(f"data/{entry['_file']} [[{kind}]] {entry['id']}", "is used nowhere")
+        formulas = {entry["id"] for entry in tables.get("formula", [])}
+        for name in sorted(set(re.findall(r'formula = "([^"]+)"', code)) - formulas):
+            self.complain(f"formula {name}", "is named in code but not in data/")
+
+    def tests_of(self, rules):
+        for rule in rules:
+            suite = "".join(part[:1].upper() + part[1:] for part in re.split(r"[.-]", rule["id"]))
+            for case in ("Fires", "Silent", "Undecided"):
+                if not re.search(rf"TEST(?:_F)?\(\s*{suite},\s*{case}\w*\)", self.tests):
+                    self.complain(f"rule {rule['id']}", f"has no TEST({suite}, {case}…)")
+
+    def run(self):
+        try:
+            tables = knowledge.read_all(self.root / "data")
+            knowledge.generate(tables)
+        except knowledge.Shape as error:
+            self.complain("data", str(error))
+            return
+        self.entries(tables)
+        self.rule_texts(tables.get("rule", []))
+        self.names_in_code(tables)
+        self.tests_of(tables.get("rule", []))
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    checker = Checker(root)
+    checker.run()
+    for trouble in checker.troubles:
+        print(trouble, file=sys.stderr)
+    print(f"check_data.py: {len(checker.troubles)} troubles")
+    return 1 if checker.troubles else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
