@@ -12,8 +12,10 @@ namespace angio::diagnose {
 
 // Findings ranked: severity, then share lost, then rule id.
 model::Diagnosis diagnose(const model::Machine& machine);
+// The same order over the findings of many nodes.
+void rank(std::vector<model::Finding>& findings);
 
-// What a node looks like for comparison: "gpu.0.link" → "32 GT/s x16". Small; a thousand nodes fit.
+// What a node looks like for comparison: "GPU 5 PCIe lanes" → "16". Small; a thousand nodes fit.
 struct Traits {
   std::string node;
   std::vector<std::pair<std::string, std::string>> values;  // by name

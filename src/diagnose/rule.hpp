@@ -3,8 +3,8 @@
 //
 //   void narrow_link(const model::Machine& machine, Outcome& outcome) {
 //     for (gpu …) {
-//       if (link is unreadable) outcome.undecided("current link width of GPU 5: permission denied", "sudo angio collect");
-//       else if (narrow) outcome.fire({.title = …, .devices = …, .evidence = …, .cost = …});
+//       if (link is unreadable) outcome.undecided("current link width of GPU 5: permission denied", "sudo
+//       angio collect"); else if (narrow) outcome.fire({.title = …, .devices = …, .evidence = …, .cost = …});
 //     }
 //   }
 //
@@ -24,12 +24,12 @@ namespace angio::diagnose {
 // What the check knows and the data cannot: which device, which values, what it costs.
 struct Draft {
   std::string title;
-  std::vector<std::string> devices;
-  std::vector<model::Evidence> evidence;
-  model::Cost cost;
-  double rank = 0;                           // share of bandwidth or hardware lost, 0..1
-  std::map<std::string, std::string> words;  // fills {name} in the data's fix and disprove texts
-  std::optional<model::Severity> severity;   // only where the case decides it
+  std::vector<std::string> devices = {};
+  std::vector<model::Evidence> evidence = {};
+  model::Cost cost = {};
+  double rank = 0;                                // share of bandwidth or hardware lost, 0..1
+  std::map<std::string, std::string> words = {};  // fills {name} in the data's fix and disprove texts
+  std::optional<model::Severity> severity = {};   // only where the case decides it
 };
 
 class Outcome {
@@ -59,5 +59,8 @@ std::span<const Rule> system_rules();   // kernel, limits, VM, container, time
 std::span<const Rule> version_rules();  // drivers and libraries
 std::span<const Rule> rdma_rules();
 std::span<const Rule> process_rules();  // bindings and settings of running jobs
+
+// All of them, by id.
+std::span<const Rule> all_rules();
 
 }  // namespace angio::diagnose
