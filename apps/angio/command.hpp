@@ -2,6 +2,8 @@
 // lists them. Commands print data to stdout and talk to stderr; everything below returns values.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include "base/error.hpp"
@@ -22,11 +24,15 @@ enum ExitCode : int {
   kBug = 4,
 };
 
-// A command parses its options in setup and does its work in run, which returns an ExitCode.
+// <verb>_command.hpp declares `void setup_<verb>(CLI::App& app, int& exit_code);`. It adds the subcommand
+// to app; the subcommand's callback does the work and stores an ExitCode. The table is in commands.cpp.
 struct Command {
   const char* name;
-  void (*setup)(CLI::App& app, int& exit_code);  // adds the subcommand with its callback
+  void (*setup)(CLI::App& app, int& exit_code);
 };
+
+// Every command, in the order of the help.
+std::span<const Command> commands();
 
 // Prints "angio: message. hint" to stderr and returns the exit code that fits the error.
 int report_error(const Error& error);
@@ -37,10 +43,16 @@ int print(const std::string& data);
 // Width, colour and character set of stdout as it is: NO_COLOR, TERM, LANG, COLUMNS and the window's size.
 report::TerminalStyle terminal_style();
 
+// One line to stderr.
+void say(const std::string& line);
+
+inline constexpr std::size_t kMaxInput = std::size_t{1} << 30U;
+
 // Whole content of a file, "-" for standard input. Bounded; names the file in its error.
 Result<std::string> read_input(const std::string& path);
 
-// Writes by a temporary file beside path and rename: never half a file. "-" is stdout.
+// Writes by a temporary file beside path and rename: never half a file, Ctrl-C included. "-" is stdout;
+// devices and pipes are written as they are.
 Result<void> write_output(const std::string& path, const std::string& data);
 
 }  // namespace angio::app

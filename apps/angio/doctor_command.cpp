@@ -1,0 +1,239 @@
+#include "doctor_command.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/text.hpp"
+#include "diagnose/doctor.hpp"
+#include "knowledge/knowledge.hpp"
+#include "load_machine.hpp"
+#include "views/doctor_view.hpp"
+#include "views/findings_json.hpp"
+
+namespace angio::app {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string format = "terminal";
+  std::string fail_on;
+  std::vector<std::string> rules;
+  bool undecided = false;
+  std::string since;
+  std::string out = "-";
+};
+
+// What is left of a machine after its diagnosis; a thousand of them fit in memory.
+struct Examined {
+  views::DoctorReport::Node node;
+  model::Diagnosis diagnosis;
+  diagnose::Traits traits;
+};
+
+Result<Examined> examine(const std::string& path) {
+  const Result<model::Machine> machine = load_machine(path);
+  if (!machine) return std::unexpected(machine.error());
+  Examined examined;
+  examined.node = {machine->name, machine->origin, views::describe(*machine), machine->notes};
+  examined.diagnosis = diagnose::diagnose(*machine);
+  examined.traits = diagnose::traits_of(*machine);
+  return examined;
+}
+
+// Own code throws nothing; a thread's entry is where what others threw ends.
+Result<Examined> examine_safely(const std::string& path) {
+  try {
+    return examine(path);
+  } catch (const std::exception& exception) {
+    return fail(ErrorCode::kBug, path + ": " + exception.what());
+  }
+}
+
+std::vector<std::optional<Result<Examined>>> examine_all(const std::vector<std::string>& files) {
+  std::vector<std::optional<Result<Examined>>> results(files.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++)
+      results[i] = examine_safely(files[i]);
+  };
+  const std::size_t wanted = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = 1; i < std::min(wanted, files.size()); ++i)
+    helpers.emplace_back(work);
+  work();
+  helpers.clear();  // joins
+  return results;
+}
+
+bool same_finding(const model::Finding& a, const model::Finding& b) {
+  return a.rule == b.rule && a.devices == b.devices;
+}
+
+void mark_new(std::vector<model::Finding>& now, const std::vector<model::Finding>& then,
+              const std::string& file) {
+  for (model::Finding& finding : now) {
+    if (std::ranges::none_of(then, [&](const model::Finding& old) { return same_finding(old, finding); })) {
+      finding.evidence.push_back({"new: not found in the earlier snapshot", file});
+    }
+  }
+}
+
+views::DoctorReport::Past compare_with_past(Examined& now, Examined then, const std::string& file) {
+  const std::string of = then.node.name == now.node.name ? "" : " (a snapshot of " + then.node.name + ")";
+  views::DoctorReport::Past past{now.node.name, file + of, diagnose::changes(then.traits, now.traits), {}};
+  mark_new(now.diagnosis.findings, then.diagnosis.findings, file);
+  for (model::Finding& old : then.diagnosis.findings) {
+    const auto same = [&](const model::Finding& finding) { return same_finding(old, finding); };
+    const auto open = [&](const model::Undecided& gap) { return gap.rule == old.rule; };
+    if (std::ranges::none_of(now.diagnosis.findings, same) &&
+        std::ranges::none_of(now.diagnosis.undecided, open)) {
+      past.gone.push_back(std::move(old));
+    }
+  }
+  return past;
+}
+
+// The node the old snapshot belongs to: the only one, or the one of the same name.
+Result<void> add_past(const std::string& file, std::vector<Examined>& nodes, views::DoctorReport& report) {
+  Result<Examined> then = examine_safely(file);
+  if (!then) return std::unexpected(then.error());
+  const auto now = nodes.size() == 1 ? nodes.begin()
+                                     : std::ranges::find(nodes, then->node.name,
+                                                         [](const Examined& one) { return one.node.name; });
+  if (now == nodes.end()) {
+    return fail(ErrorCode::kNotFound,
+                file + " is of node " + printable(then->node.name) + ", which is not among the nodes given",
+                "Give the newer snapshot of the same node");
+  }
+  report.past.push_back(compare_with_past(*now, std::move(*then), file));
+  return {};
+}
+
+void keep_rules(const std::vector<std::string>& rules, model::Diagnosis& diagnosis) {
+  if (rules.empty()) return;
+  const auto unwanted = [&](const std::string& id) { return std::ranges::find(rules, id) == rules.end(); };
+  std::erase_if(diagnosis.findings, [&](const model::Finding& finding) { return unwanted(finding.rule); });
+  std::erase_if(diagnosis.undecided, [&](const model::Undecided& gap) { return unwanted(gap.rule); });
+  std::erase_if(diagnosis.held, unwanted);
+}
+
+Result<views::DoctorReport> make_report(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<std::string> files = options.files.empty() ? std::vector<std::string>{""} : options.files;
+  views::DoctorReport report;
+  report.show_undecided = options.undecided;
+  std::vector<Examined> nodes;
+  for (auto& result : examine_all(files)) {
+    const std::size_t place = nodes.size() + report.unreadable.size();
+    if (*result) {
+      nodes.push_back(std::move(**result));
+    } else if (files.size() == 1) {
+      return std::unexpected(std::move(result->error()));
+    } else {
+      const Error& error = result->error();
+      report.unreadable.push_back(
+          {files[place], error.hint.empty() ? error.message : error.message + ". " + error.hint});
+    }
+  }
+  if (nodes.empty())
+    return fail(ErrorCode::kInvalidInput,
+                "none of " + std::to_string(files.size()) +
+                    " files is readable; the first: " + report.unreadable.front().reason);
+  if (!options.since.empty()) {
+    if (auto past = add_past(options.since, nodes, report); !past) return std::unexpected(past.error());
+  }
+  std::vector<diagnose::Traits> traits;
+  for (Examined& node : nodes) {
+    keep_rules(options.rules, node.diagnosis);
+    traits.push_back(std::move(node.traits));
+    add_node(report, std::move(node.node), std::move(node.diagnosis));
+  }
+  diagnose::rank(report.findings);
+  report.groups = diagnose::group_nodes(traits);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+std::string render(const views::DoctorReport& report, const Options& options) {
+  if (options.format == "json") return to_text(views::findings_json(report)) + "\n";
+  report::Document document = views::doctor_document(report);
+  if (options.format == "html") {
+    document.title = "angio doctor";  // a page has a title, a terminal has the command above
+    return render_html(document);
+  }
+  report::TerminalStyle style = terminal_style();
+  if (options.out != "-") style = {};  // a file is no terminal
+  return render_terminal(document, style);
+}
+
+bool fails(const views::DoctorReport& report, const std::string& fail_on) {
+  if (fail_on.empty()) return false;
+  const model::Severity limit = fail_on == "critical"  ? model::Severity::kCritical
+                                : fail_on == "warning" ? model::Severity::kWarning
+                                                       : model::Severity::kInfo;
+  return std::ranges::any_of(report.findings,
+                             [&](const model::Finding& finding) { return finding.severity >= limit; });
+}
+
+Result<void> check_rules(const std::vector<std::string>& rules) {
+  std::vector<std::string_view> ids;
+  for (const knowledge::RuleText& rule : knowledge::rules())
+    ids.push_back(rule.id);
+  for (const std::string& rule : rules) {
+    if (std::ranges::find(ids, rule) != ids.end()) continue;
+    const auto near = did_you_mean(rule, ids);
+    return fail(ErrorCode::kNotFound, "there is no rule \"" + printable(rule) + "\"",
+                near ? "Did you mean " + *near + "?" : std::string("angio explain lists all rules"));
+  }
+  return {};
+}
+
+int doctor(const Options& options) {
+  if (auto known = check_rules(options.rules); !known) {
+    report_error(known.error());
+    return kUsage;
+  }
+  const Result<views::DoctorReport> report = make_report(options);
+  if (!report) return report_error(report.error());
+  const std::string text = render(*report, options);
+  if (options.out == "-") {
+    if (const int code = print(text); code != kOk) return code;
+  } else if (auto written = write_output(options.out, text); !written) {
+    return report_error(written.error());
+  }
+  if (fails(*report, options.fail_on)) return kFindings;
+  return report->unreadable.empty() ? kOk : kFailed;
+}
+
+}  // namespace
+
+void setup_doctor(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("doctor", "Say what narrows a machine and how to cure it");
+  const auto options = std::make_shared<Options>();
+  command->add_option("files", options->files, "Snapshots, trees, foreign text; none: this host")
+      ->type_name("FILE");
+  command->add_option("--format", options->format, "How to show it")
+      ->check(CLI::IsMember({"terminal", "json", "html"}));
+  command->add_option("--fail-on", options->fail_on, "Exit with 1 from this severity on")
+      ->check(CLI::IsMember({"info", "warning", "critical"}));
+  command->add_option("--rule", options->rules, "Only this rule; may be given again")
+      ->type_name("RULE")
+      ->take_all();
+  command->add_flag("--undecided", options->undecided, "Also what could not be decided, and why");
+  command->add_option("--since", options->since, "Say what changed since this snapshot")->type_name("FILE");
+  command->add_option("--out", options->out, "Write here, not to standard output")->type_name("FILE");
+  command->callback([options, &exit_code] { exit_code = doctor(*options); });
+}
+
+}  // namespace angio::app

@@ -1,0 +1,10 @@
+// `angio explain`: what the doctor's rules look at and why.
+#pragma once
+
+#include "command.hpp"
+
+namespace angio::app {
+
+void setup_explain(CLI::App& app, int& exit_code);
+
+}  // namespace angio::app

@@ -1,0 +1,201 @@
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "host/root.hpp"
+
+namespace angio::app {
+namespace {
+
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { (void)close_now(); }
+  [[nodiscard]] int get() const { return fd_; }
+  // close(2) is where network file systems report what they could not write.
+  bool close_now() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+// Signals that would end the program wait while a file is half written.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+      sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, &before_);
+  }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+  ~SignalsWait() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+// 0, or the errno of the write that failed.
+int write_all(int fd, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t count = ::write(fd, data.data(), data.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    data.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return 0;
+}
+
+ErrorCode code_of(int error) {
+  if (error == EACCES || error == EPERM || error == EROFS) return ErrorCode::kDenied;
+  return error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+}
+
+std::unexpected<Error> cannot_write(const std::string& path, int error) {
+  const char* hint = error == ENOENT ? "its directory does not exist" : "choose another place with --out";
+  return fail(code_of(error), path + ": cannot write: " + errno_text(error), hint);
+}
+
+// Devices and pipes (/dev/full, /dev/stdout, a FIFO) are written as they are.
+Result<void> write_in_place(const std::string& path, const std::string& data) {
+  File file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0) return cannot_write(path, errno);
+  if (const int error = write_all(file.get(), data); error != 0) return cannot_write(path, error);
+  if (!file.close_now()) return cannot_write(path, errno);
+  return {};
+}
+
+Result<void> write_beside(const std::string& path, const std::string& data) {
+  const SignalsWait wait;
+  const std::string temporary = path + ".part-" + std::to_string(getpid());
+  File file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return cannot_write(path, errno);
+  int error = write_all(file.get(), data);
+  if (error == 0 && fsync(file.get()) != 0) error = errno;
+  if (!file.close_now() && error == 0) error = errno;
+  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return {};
+  unlink(temporary.c_str());
+  return cannot_write(path, error);
+}
+
+Result<std::string> read_descriptor(int fd, const std::string& name) {
+  constexpr std::size_t kChunk = 65536;
+  std::string content;
+  for (;;) {
+    const std::size_t size = content.size();
+    content.resize(size + kChunk);
+    const ssize_t count = ::read(fd, content.data() + size, kChunk);
+    const int error = errno;
+    content.resize(size + static_cast<std::size_t>(count > 0 ? count : 0));
+    if (count < 0 && error == EINTR) continue;
+    if (count < 0) return fail(code_of(error), name + ": cannot read: " + errno_text(error));
+    if (count == 0) return content;
+    if (content.size() > kMaxInput) {
+      return fail(ErrorCode::kInvalidInput, name + ": larger than 1 GiB", "give the part that matters");
+    }
+  }
+}
+
+bool names_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string lower = to_lower(value);
+    return contains(lower, "utf-8") || contains(lower, "utf8");
+  }
+  return false;
+}
+
+std::uint32_t terminal_width() {
+  constexpr std::uint32_t kLeast = 40;
+  constexpr std::uint32_t kMost = 1000;
+  const char* columns = std::getenv("COLUMNS");
+  auto width = parse_integer<std::uint32_t>(columns != nullptr ? columns : "").value_or(0);
+  winsize size{};
+  if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return width == 0 ? report::TerminalStyle{}.width : std::min(std::max(width, kLeast), kMost);
+}
+
+}  // namespace
+
+int report_error(const Error& error) {
+  std::string words = "angio: " + error.message;
+  if (!error.hint.empty()) words += (words.ends_with('.') ? " " : ". ") + error.hint;
+  std::string text;
+  for (const std::string_view line : split_lines(words))
+    text += printable(line) + "\n";
+  (void)write_all(STDERR_FILENO, text);
+  return error.code == ErrorCode::kBug ? kBug : kFailed;
+}
+
+void say(const std::string& line) {
+  (void)write_all(STDERR_FILENO, line + "\n");
+}
+
+int print(const std::string& data) {
+  const int error = write_all(STDOUT_FILENO, data);
+  if (error == 0 || error == EPIPE) return kOk;
+  return report_error({ErrorCode::kIo, "standard output: cannot write: " + errno_text(error), {}});
+}
+
+report::TerminalStyle terminal_style() {
+  report::TerminalStyle style;
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* kind = std::getenv("TERM");
+  const bool dumb = kind == nullptr || std::strcmp(kind, "dumb") == 0;
+  style.width = terminal || std::getenv("COLUMNS") != nullptr ? terminal_width() : style.width;
+  style.colour = terminal && !dumb && (no_colour == nullptr || *no_colour == '\0');
+  style.ascii = !names_utf8();
+  return style;
+}
+
+Result<std::string> read_input(const std::string& path) {
+  if (path == "-") return read_descriptor(STDIN_FILENO, "standard input");
+  File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0) return fail(code_of(errno), path + ": cannot open: " + errno_text(errno));
+  struct stat status{};
+  if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return fail(ErrorCode::kInvalidInput, path + " is a directory, expected a file");
+  }
+  return read_descriptor(file.get(), path);
+}
+
+Result<void> write_output(const std::string& path, const std::string& data) {
+  if (path == "-") {
+    const int error = write_all(STDOUT_FILENO, data);
+    if (error == 0 || error == EPIPE) return {};
+    return fail(ErrorCode::kIo, "standard output: cannot write: " + errno_text(error));
+  }
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) {
+    // Through a link its target is replaced, not the link.
+    std::error_code ignored;
+    const std::filesystem::path target = std::filesystem::canonical(path, ignored);
+    return write_beside(target.empty() ? path : target.string(), data);
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return fail(ErrorCode::kInvalidInput, path + " is a directory, expected a file name",
+                "for example " + path + "/node.snap");
+  }
+  return write_in_place(path, data);
+}
+
+}  // namespace angio::app

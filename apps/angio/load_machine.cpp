@@ -1,0 +1,61 @@
+#include "load_machine.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "host/root.hpp"
+#include "import/import.hpp"
+#include "probe/live_root.hpp"
+#include "probe/machine_probe.hpp"
+#include "probe/snapshot/snapshot.hpp"
+
+namespace angio::app {
+namespace {
+
+// The first line of every snapshot, whatever its version: the reader words what is wrong with it.
+constexpr std::string_view kSnapshotStart = "angio snapshot";
+
+Result<model::Machine> load_live() {
+  auto root = probe::make_live_machine_root();
+  if (!root) return std::unexpected(std::move(root.error()));
+  model::Machine machine = probe::probe_machine(**root, {});
+  if (machine.origin.empty()) machine.origin = "live";
+  return machine;
+}
+
+Result<model::Machine> load_directory(const std::string& path) {
+  auto root = host::open_directory_root(path);
+  if (!root) return std::unexpected(std::move(root.error()));
+  // Such trees have one directory above the files: hwloc-gather-topology packs them so.
+  if (!(*root)->exists("/sys") && !(*root)->exists("/proc")) {
+    return fail(
+        ErrorCode::kInvalidInput, printable(path) + ": no /sys and no /proc in this directory",
+        "Name the directory that holds sys and proc, or the snapshots in it: " + printable(path) + "/*.snap");
+  }
+  model::Machine machine = probe::probe_machine(**root, {});
+  machine.live = false;
+  const std::string name = std::filesystem::path(path).lexically_normal().filename().string();
+  if (machine.name.empty()) machine.name = name.empty() || name == "." ? "captured tree" : name;
+  if (machine.origin.empty() || machine.origin == "live") machine.origin = "directory " + path;
+  return machine;
+}
+
+}  // namespace
+
+Result<model::Machine> load_machine(const std::string& path) {
+  if (path.empty()) return load_live();
+  std::error_code ignored;
+  if (path != "-" && std::filesystem::is_directory(path, ignored)) return load_directory(path);
+  auto bytes = read_input(path);
+  if (!bytes) return std::unexpected(std::move(bytes.error()));
+  const std::string name = path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
+  if (!bytes->starts_with(kSnapshotStart)) return import::import_machine(*bytes, name);
+  auto snapshot = probe::parse_snapshot(*bytes, name);
+  if (!snapshot) return std::unexpected(std::move(snapshot.error()));
+  return probe::machine_of(std::move(*snapshot), name);
+}
+
+}  // namespace angio::app

@@ -1,0 +1,16 @@
+// One machine from whatever the user names: this host, a snapshot, a captured directory tree, or text of
+// another tool. Shared by the commands that look at machines.
+#pragma once
+
+#include <string>
+
+#include "base/error.hpp"
+#include "model/machine.hpp"
+
+namespace angio::app {
+
+// path: "" this host; "-" standard input; a directory: a captured root with /sys and /proc in it;
+// a file: a snapshot, or foreign text whose kind is recognised. Errors name the path.
+Result<model::Machine> load_machine(const std::string& path);
+
+}  // namespace angio::app
