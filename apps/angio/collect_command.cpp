@@ -168,7 +168,7 @@ int collect(const Options& options) {
   const Refused refused(snapshot->recording);
   if (options.scrub) {
     progress.step("replacing names and numbers");
-    std::uint64_t seed = 0;  // not std::random_device: its arc4random would ask for glibc 2.36
+    std::uint64_t seed = 0;
     if (getentropy(&seed, sizeof seed) != 0) {
       return report_error({ErrorCode::kIo, "no random numbers from the kernel: " + errno_text(errno), {}});
     }
