@@ -84,7 +84,8 @@ TEST(Snapshot, WhatWasNotCollectedIsSilent) {
 // Random contents, names and errors of the nastiest letters come back to the byte.
 TEST(Snapshot, RoundTripOfAnything) {
   std::mt19937 random(20261129);
-  constexpr std::string_view kLetters("ab /\\\n\r\t\0\x01\x7f\x80\xc3\xa9|~=x.", 22);
+  using namespace std::string_view_literals;
+  constexpr std::string_view kLetters = "ab /\\\n\r\t\0\x01\x7f\x80\xc3\xa9|~=x."sv;
   const auto text = [&](std::size_t longest) {
     std::string made(random() % (longest + 1), ' ');
     for (char& c : made)
