@@ -16,6 +16,7 @@
 #include "host/root.hpp"
 #include "import/import.hpp"
 #include "probe/machine_probe.hpp"
+#include "support/recorded_trees.hpp"
 #include "support/shared_corpus.hpp"
 
 namespace angio {
@@ -48,38 +49,6 @@ const std::map<std::string, NotHealthy>& not_healthy() {
        {{"gpu.clock.throttled"}, "nvidia-smi says the hardware power brake is active"}},
   };
   return kMachines;
-}
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = fs::temp_directory_path().string() + "/angio-real-XXXXXX";
-    if (const char* made = mkdtemp(pattern.data())) path_ = made;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// Directories that hold "sys": at most three deep, for archives with several machines.
-std::vector<std::string> find_trees(const std::string& directory, int depth = 3) {
-  if (fs::is_directory(directory + "/sys")) return {directory};
-  std::vector<std::string> trees;
-  if (depth == 0) return trees;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    if (!entry.is_directory() || entry.is_symlink()) continue;
-    const std::vector<std::string> below = find_trees(entry.path().string(), depth - 1);
-    trees.insert(trees.end(), below.begin(), below.end());
-  }
-  std::ranges::sort(trees);
-  return trees;
 }
 
 std::vector<std::string> files_in(const std::string& directory, const std::vector<std::string>& endings) {
@@ -118,12 +87,12 @@ void judge(const model::Machine& machine, const std::string& name) {
 
 // Trees of /sys and /proc, as hwloc-gather-topology and lscpu's tests keep them.
 std::size_t judge_archive(const std::string& archive) {
-  const TemporaryDirectory directory;
+  const test::TemporaryDirectory directory;
   const std::string command =
       "tar xf '" + archive + "' -C '" + directory.path() +
       "' --exclude='*/system/memory/*' --exclude='*/memory[0-9]*' --exclude='*/power/*' 2>/dev/null";
   [[maybe_unused]] const int ignored = std::system(command.c_str());  // broken links make tar complain
-  const std::vector<std::string> trees = find_trees(directory.path());
+  const std::vector<std::string> trees = test::find_trees(directory.path());
   EXPECT_FALSE(trees.empty()) << archive << " holds no tree with a sys directory";
   for (const std::string& tree : trees) {
     const auto root = host::open_directory_root(tree);

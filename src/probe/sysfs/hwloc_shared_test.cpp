@@ -19,6 +19,7 @@
 #include "probe/sysfs/cpu_probe.hpp"
 #include "probe/sysfs/numa_probe.hpp"
 #include "probe/sysfs/pci_probe.hpp"
+#include "support/recorded_trees.hpp"
 #include "support/shared_corpus.hpp"
 
 namespace angio::probe {
@@ -255,37 +256,6 @@ std::vector<std::string> differences(const std::string& tree, const Facts& ours,
   return unexplained;
 }
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "angio-hwloc-XXXXXX").string();
-    if (const char* made = mkdtemp(pattern.data())) path_ = made;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// Directories that hold "sys": at most three deep (some archives hold several machines).
-std::vector<std::string> find_trees(const std::string& directory, int depth = 3) {
-  if (fs::is_directory(directory + "/sys")) return {directory};
-  std::vector<std::string> trees;
-  if (depth == 0) return trees;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    if (!entry.is_directory() || entry.is_symlink()) continue;
-    const std::vector<std::string> below = find_trees(entry.path().string(), depth - 1);
-    trees.insert(trees.end(), below.begin(), below.end());
-  }
-  return trees;
-}
-
 std::vector<std::string> archives_in(const std::string& directory) {
   std::vector<std::string> archives;
   for (const auto& entry : fs::directory_iterator(directory)) {
@@ -297,11 +267,11 @@ std::vector<std::string> archives_in(const std::string& directory) {
 }
 
 void compare_archive(const std::string& archive) {
-  const TemporaryDirectory directory;
+  const test::TemporaryDirectory directory;
   // Without the memory blocks and power files, which are most of the archives and which nobody reads here.
   run("tar xf '" + archive + "' -C '" + directory.path() +
       "' --exclude='*/system/memory/*' --exclude='*/memory[0-9]*' --exclude='*/power/*' 2>/dev/null");
-  const std::vector<std::string> trees = find_trees(directory.path());
+  const std::vector<std::string> trees = test::find_trees(directory.path());
   EXPECT_FALSE(trees.empty()) << archive << ": no tree with a sys directory";
   for (const std::string& tree : trees) {
     const std::string name = fs::path(tree).filename().string();
