@@ -93,8 +93,9 @@ struct Gpu {
   Observed<bool> coherent_link;  // NVLink-C2C to the CPU
   Observed<FabricState> fabric;
   std::vector<GpuLink> links;
-  std::vector<PciAddress> linked;        // GPUs joined to it by links whose number the source does not tell
-  std::vector<Observed<P2pStatus>> p2p;  // to machine.gpus, same order; empty when never asked
+  std::vector<PciAddress> linked;            // GPUs joined to it by links that are not listed one by one
+  std::vector<std::uint32_t> linked_counts;  // as linked: how many links; 0 where the source does not tell
+  std::vector<Observed<P2pStatus>> p2p;      // to machine.gpus, same order; empty when never asked
 };
 
 }  // namespace angio::model

@@ -8,6 +8,7 @@
 
 #include "model/cpu.hpp"
 #include "model/gpu.hpp"
+#include "model/job.hpp"
 #include "model/network.hpp"
 #include "model/observed.hpp"
 #include "model/path.hpp"
@@ -28,6 +29,8 @@ struct Machine {
   std::string name;    // host name, or the file's name
   std::string origin;  // "live", "snapshot node-3.snap", "nvidia-smi topo -m topo.txt"
   bool live = false;
+  bool imported = false;           // made of another tool's text: nothing in it was read from /sys or NVML
+  bool scrubbed = false;           // names and serials are stand-ins, other ones in each snapshot
   Observed<std::string> captured;  // when, RFC 3339 UTC
   Places places;
   Cpus cpus;
@@ -38,6 +41,7 @@ struct Machine {
   std::vector<NetDevice> networks;
   Software software;
   std::vector<Process> processes;
+  std::vector<JobLog> logs;                 // of the job that ran here, and of the kernel
   std::optional<StatedPaths> stated_paths;  // a topology matrix someone else computed
   std::vector<Note> notes;
 };

@@ -21,8 +21,10 @@ struct Source {
 // The places of one machine, so that a million Sources cost 16 bytes each.
 class Places {
  public:
-  std::uint32_t add(std::string place) {
+  // joint: what stands between the place and a leaf below it, a literal; ", " for "NVML, nvmlInit".
+  std::uint32_t add(std::string place, const char* joint = "/") {
     texts_.push_back(std::move(place));
+    joints_.push_back(joint);
     return static_cast<std::uint32_t>(texts_.size() - 1);
   }
   // "/sys/bus/pci/devices/0000:1b:00.0/numa_node", "topo.txt:12".
@@ -30,6 +32,7 @@ class Places {
 
  private:
   std::vector<std::string> texts_{std::string("unknown")};  // place 0
+  std::vector<const char*> joints_{"/"};
 };
 
 enum class Presence : std::uint8_t { kUnreadable, kKnown, kAbsent };

@@ -218,7 +218,11 @@ std::optional<Path> path_by_nvlink(const Gpu& a, const Gpu& b) {
     return unknown("both have active NVLinks, but the source does not say where they end");
   }
   const PciAddress* address = b.address.get();
-  if (address != nullptr && std::ranges::find(a.linked, *address) != a.linked.end()) {
+  const auto joined = address != nullptr ? std::ranges::find(a.linked, *address) : a.linked.end();
+  if (joined != a.linked.end()) {
+    const auto place = static_cast<std::size_t>(joined - a.linked.begin());
+    const std::uint32_t count = place < a.linked_counts.size() ? a.linked_counts[place] : 0;
+    if (count > 0) return Path{PathClass::kNvLink, count, {}};
     return unknown("NVLink or xGMI joins them, but the source does not say by how many links");
   }
   return std::nullopt;

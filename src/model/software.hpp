@@ -70,6 +70,17 @@ struct Thread {
   Observed<std::uint32_t> last_cpu;
 };
 
+// Resident bytes of one process on one node, by what is behind them; each byte counts once.
+struct MemoryKinds {
+  std::uint64_t anonymous = 0;
+  std::uint64_t shared = 0;            // /dev/shm, System V, memfd
+  std::uint64_t shared_anonymous = 0;  // no name: where CUDA keeps pinned host buffers
+  std::uint64_t file = 0;
+  std::uint64_t huge = 0;    // hugetlbfs
+  std::uint64_t device = 0;  // mapped by a driver
+  std::uint64_t other = 0;   // the source does not tell
+};
+
 struct Process {
   std::uint32_t id = 0;
   std::string command;              // first words only; arguments may hold secrets
@@ -83,6 +94,14 @@ struct Process {
   Observed<double> cpu_limit;                                       // cgroup, in CPUs
   Observed<Limit> memlock;
   std::vector<Setting> settings;
+  Observed<std::uint32_t> parent;
+  Observed<std::uint32_t> user;                           // its number
+  Observed<Bytes> pinned;                                 // VmPin: held for devices, RDMA buffers for one
+  Observed<Bytes> locked;                                 // VmLck: mlock
+  Observed<std::map<std::uint32_t, MemoryKinds>> memory;  // by node; bytes_per_node is the sum
+  Observed<std::vector<std::uint32_t>> opened_gpus;       // whose device file it holds; CUDA opens them all
+  Observed<std::vector<std::uint32_t>> rdma;              // in machine.rdma, whose device file it holds
+  std::vector<std::uint16_t> listening;                   // TCP ports
 };
 
 }  // namespace angio::model
