@@ -1,4 +1,4 @@
-// A file descriptor that closes itself. Used inside host only.
+// A file descriptor that closes itself. For the libraries that make system calls: host, launch, bench.
 #pragma once
 
 #include <unistd.h>

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "base/text.hpp"
 
@@ -218,50 +217,23 @@ std::string shareable_kernel_options(std::string_view options) {
   return kept;
 }
 
+bool is_training_segment(std::string_view name) {
+  return name.starts_with("nccl-") || name.starts_with("torch_");
+}
+
 std::string reduced_maps(std::string_view maps) {
+  constexpr std::string_view kShared = "/dev/shm/";
   std::set<std::string_view> files;
   for_each_part(maps, '\n', [&](std::string_view line) {
     const std::size_t slash = line.find('/');
-    if (slash != line.npos && contains(line.substr(line.rfind('/')), ".so")) files.insert(line.substr(slash));
+    if (slash == line.npos) return;
+    const std::string_view file = line.substr(slash);
+    const bool segment = file.starts_with(kShared) && is_training_segment(file.substr(kShared.size()));
+    if (segment || contains(line.substr(line.rfind('/')), ".so")) files.insert(file);
   });
   std::string kept;
   for (const std::string_view file : files)
     kept.append("0-0 r-xp 0 00:00 0 ").append(file).append("\n");
-  return kept;
-}
-
-std::string reduced_numa_maps(std::string_view numa_maps) {
-  struct Sum {
-    std::uint64_t mappings = 0;
-    std::map<std::uint32_t, std::uint64_t> pages;
-  };
-  std::map<std::pair<std::string_view, std::string_view>, Sum> sums;  // by policy and page size
-  for_each_part(numa_maps, '\n', [&](std::string_view line) {
-    const std::vector<std::string_view> words = split_words(line);
-    if (words.size() < 2) return;
-    std::string_view page_size;
-    for (const std::string_view word : words) {
-      if (word.starts_with("kernelpagesize_kB=")) page_size = word;
-    }
-    Sum& sum = sums[{words[1], page_size}];
-    ++sum.mappings;
-    for (const std::string_view word : words) {
-      const std::size_t equals = word.find('=');
-      if (!word.starts_with('N') || equals == word.npos) continue;
-      const auto node = parse_integer<std::uint32_t>(word.substr(1, equals - 1));
-      const auto pages = parse_integer<std::uint64_t>(word.substr(equals + 1));
-      if (node && pages) sum.pages[*node] += *pages;
-    }
-  });
-  std::string kept;
-  for (const auto& [key, sum] : sums) {
-    kept.append("0 ").append(key.first);
-    for (const auto& [node, pages] : sum.pages)
-      kept += " N" + std::to_string(node) + "=" + std::to_string(pages);
-    kept += " mappings=" + std::to_string(sum.mappings);
-    if (!key.second.empty()) kept.append(" ").append(key.second);
-    kept += '\n';
-  }
   return kept;
 }
 
@@ -280,9 +252,17 @@ std::string reduced_mounts(std::string_view mountinfo) {
 }
 
 std::string reduced_status(std::string_view status) {
-  constexpr std::array<std::string_view, 7> kKept{
-      "Name:",    "Cpus_allowed:", "Cpus_allowed_list:", "Mems_allowed:", "Mems_allowed_list:",
-      "Threads:", "VmRSS:"};
+  constexpr std::array<std::string_view, 11> kKept{"Name:",
+                                                   "Cpus_allowed:",
+                                                   "Cpus_allowed_list:",
+                                                   "Mems_allowed:",
+                                                   "Mems_allowed_list:",
+                                                   "Threads:",
+                                                   "VmRSS:",
+                                                   "State:",
+                                                   "PPid:",
+                                                   "VmLck:",
+                                                   "VmPin:"};
   std::string kept;
   for_each_part(status, '\n', [&](std::string_view line) {
     const auto begins = [&](std::string_view key) { return line.starts_with(key); };

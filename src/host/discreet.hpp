@@ -32,14 +32,21 @@ std::string shareable_artefact(std::string_view text);
 // Options of the kernel's command line whose name speaks of a secret lose their value.
 std::string shareable_kernel_options(std::string_view options);
 
-// /proc/<pid>/maps: one line for each mapped file named *.so*, without addresses.
+// /proc/<pid>/maps: one line for each mapped file named *.so* and each shared segment of NCCL and PyTorch,
+// without addresses.
 std::string reduced_maps(std::string_view maps);
 
-// /proc/<pid>/numa_maps: mappings of equal policy and page size summed up, "0 default N0=12 mappings=3
-// kernelpagesize_kB=4"; no addresses, no file names.
+// /proc/<pid>/numa_maps: mappings of equal policy, kind and page size summed up, "0 default anon=12 N0=12
+// mappings=3 kernelpagesize_kB=4"; no addresses, no file names. The kind is "anon=PAGES", "huge",
+// "file=(file)", "file=(shared)", "file=(zero)" (shared anonymous) or "file=(device)". Pages that a process
+// wrote in its private mapping of a file are anonymous; numa_maps tells their number but not their nodes, so
+// they are spread as the mapping is. Reducing twice changes nothing.
 std::string reduced_numa_maps(std::string_view numa_maps);
 
-// /proc/<pid>/status: the lines on CPUs, memory nodes and the name.
+// A shared segment that NCCL or PyTorch made ("nccl-4f2a", "torch_77_123"), by its name in /dev/shm.
+bool is_training_segment(std::string_view name);
+
+// /proc/<pid>/status: the lines on CPUs, memory nodes, locked memory, state, parent and the name.
 std::string reduced_status(std::string_view status);
 
 // /proc/<pid>/stat: number, name, state and the CPU it last ran on; zeros between, nothing behind.

@@ -69,16 +69,35 @@ TEST(ShareableArtefact, MasksSecretAssignmentsInLogsAndDumps) {
 TEST(Reduced, MapsKeepLibrariesWithoutAddresses) {
   EXPECT_EQ(reduced_maps("7f00-7f10 r-xp 0 08:01 5   /usr/lib/libnccl.so.2.21.5\n"
                          "7f20-7f30 r--p 0 08:01 5   /usr/lib/libnccl.so.2.21.5\n"
-                         "7f40-7f50 rw-p 0 08:01 6   /home/joe/data.bin\n7f60-7f70 rw-p 0 0 0 [stack]\n"),
-            "0-0 r-xp 0 00:00 0 /usr/lib/libnccl.so.2.21.5\n");
+                         "7f40-7f50 rw-p 0 08:01 6   /home/joe/data.bin\n7f60-7f70 rw-p 0 0 0 [stack]\n"
+                         "7f80-7f90 rw-s 0 0 0 /dev/shm/nccl-4f\n7fa0-7fb0 rw-s 0 0 0 /dev/shm/mine\n"),
+            "0-0 r-xp 0 00:00 0 /dev/shm/nccl-4f\n0-0 r-xp 0 00:00 0 /usr/lib/libnccl.so.2.21.5\n");
 }
 
 TEST(Reduced, NumaMapsAreSummedByPolicyAndPageSize) {
   EXPECT_EQ(reduced_numa_maps("7f00 default file=/home/joe/x mapped=3 N0=2 N1=1 kernelpagesize_kB=4\n"
                               "7f10 default anon=5 N0=5 kernelpagesize_kB=4\n"
                               "7f20 bind:0 anon=1 N0=1 kernelpagesize_kB=2048\nbroken\n"),
-            "0 bind:0 N0=1 mappings=1 kernelpagesize_kB=2048\n0 default N0=7 N1=1 mappings=2 "
-            "kernelpagesize_kB=4\n");
+            "0 bind:0 anon=1 N0=1 mappings=1 kernelpagesize_kB=2048\n"
+            "0 default anon=5 N0=5 mappings=1 kernelpagesize_kB=4\n"
+            "0 default file=(file) N0=2 N1=1 mappings=1 kernelpagesize_kB=4\n");
+}
+
+TEST(Reduced, NumaMapsTellWhatIsBehindThePages) {
+  const std::string reduced = reduced_numa_maps(
+      "7f00 default file=/dev/shm/nccl-x dirty=3 N0=3 kernelpagesize_kB=4\n"
+      "7f10 default file=/dev/zero\\040(deleted) dirty=2 N1=2 kernelpagesize_kB=4\n"
+      "7f20 default file=/dev/nvidia0 kernelpagesize_kB=4\n"
+      "7f30 default file=/anon_hugepage\\040(deleted) huge anon=2 N0=2 kernelpagesize_kB=2048\n"
+      "7f40 default file=/usr/lib/libc.so.6 anon=4 N0=6 N1=2 kernelpagesize_kB=4\n7f50 default heap\n");
+  EXPECT_EQ(reduced,
+            "0 default anon=0 mappings=1\n0 default anon=4 N0=3 N1=1 mappings=0 kernelpagesize_kB=4\n"
+            "0 default file=(file) N0=3 N1=1 mappings=1 kernelpagesize_kB=4\n"
+            "0 default file=(shared) N0=3 mappings=1 kernelpagesize_kB=4\n"
+            "0 default file=(zero) N1=2 mappings=1 kernelpagesize_kB=4\n"
+            "0 default file=(device) mappings=1 kernelpagesize_kB=4\n"
+            "0 default huge N0=2 mappings=1 kernelpagesize_kB=2048\n");
+  EXPECT_EQ(reduced_numa_maps(reduced), reduced);
 }
 
 TEST(Reduced, StatusStatAndMounts) {

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -54,6 +55,15 @@ class FilesystemSizeRoot final : public SmallRoot {
     if (statvfs("/dev/shm", &sizes) != 0) return std::unexpected(ReadError{errno, {}});
     const std::uint64_t unit = sizes.f_frsize;
     return std::to_string(unit * sizes.f_blocks) + " " + std::to_string(unit * sizes.f_bavail);
+  }
+};
+
+class DeviceAccessRoot final : public SmallRoot {
+ public:
+  [[nodiscard]] Read<std::string> read(std::string_view path) const override {
+    if (!path.starts_with("/dev/")) return nothing();
+    if (access(std::string(path).c_str(), R_OK | W_OK) != 0) return std::unexpected(ReadError{errno, {}});
+    return "rw";
   }
 };
 
@@ -145,6 +155,10 @@ std::unique_ptr<Root> make_kernel_identity_root() {
 
 std::unique_ptr<Root> make_filesystem_size_root() {
   return std::make_unique<FilesystemSizeRoot>();
+}
+
+std::unique_ptr<Root> make_device_access_root() {
+  return std::make_unique<DeviceAccessRoot>();
 }
 
 bool is_communication_library(std::string_view file_name) {

@@ -30,6 +30,10 @@ std::unique_ptr<Root> make_kernel_identity_root();
 // system can hang.
 std::unique_ptr<Root> make_filesystem_size_root();
 
+// "/dev/nvidia0" answers "rw" when this process may open it, else the errno: a device cgroup refuses what the
+// file's mode allows. Only asks, as access(2) does: opening a GPU wakes it up. Only below /dev.
+std::unique_ptr<Root> make_device_access_root();
+
 // "/usr/lib64" lists the libraries of GPU communication in that directory (libcuda.so*, libnccl*, ...).
 std::unique_ptr<Root> make_library_listing_root();
 bool is_communication_library(std::string_view file_name);

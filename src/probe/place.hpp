@@ -1,4 +1,5 @@
 // Place: one directory of one Root, whose leaves become Observed values that know where they came from.
+// Libraries' answers are files for the probes ("/@nvml/init") and words for the reader ("NVML, nvmlInit").
 // The one spot where errno turns into known, absent or unreadable. Used by every probe.
 #pragma once
 
@@ -16,6 +17,9 @@ namespace angio::probe {
 template <typename T>
 using Observed = model::Observed<T>;
 
+// A path of a Root as a person would call it: "/@limits/memlock" is "ulimit -l"; files keep their path.
+std::string name_of_path(std::string_view path);
+
 class Place {
  public:
   // Registers directory in the machine's table of places.
@@ -24,7 +28,7 @@ class Place {
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] const host::Root& root() const { return root_; }
   [[nodiscard]] std::string path(std::string_view leaf) const;
-  [[nodiscard]] model::Source source(const char* leaf) const { return {id_, 0, leaf}; }
+  [[nodiscard]] model::Source source(const char* leaf) const;
 
   // leaf must be a string literal; "" reads the place itself. Content comes trimmed.
   [[nodiscard]] Observed<std::string> text(const char* leaf) const;
@@ -60,6 +64,7 @@ class Place {
   const host::Root& root_;
   std::string directory_;
   std::uint32_t id_;
+  bool is_file_;  // false: below a library's mount, "/@…"
 };
 
 }  // namespace angio::probe

@@ -77,8 +77,9 @@ void for_each_card(const host::Root& root, model::Machine& machine, Do what) {
 
 void add_amd_gpus(const host::Root& root, model::Machine& machine) {
   for_each_card(root, machine, [&](const Place&, const Observed<PciAddress>& address) {
-    if (machine.gpus.size() >= kMostGpus) return;
-    if (address.is_known() || machine.pci.devices.empty()) gpu_at(machine, address, model::GpuVendor::kAmd);
+    if (!address.is_known() && !machine.pci.devices.empty()) return;
+    const bool known = address.is_known() && find_gpu(machine, *address.get()) != nullptr;
+    if (known || has_room_for_gpu(machine)) gpu_at(machine, address, model::GpuVendor::kAmd);
   });
 }
 

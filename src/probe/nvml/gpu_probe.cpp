@@ -1,6 +1,7 @@
 #include "probe/nvml/gpu_probe.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "probe/amd/amd_gpus.hpp"
 #include "probe/nvml/gpu_list.hpp"
@@ -43,7 +44,8 @@ bool is_gpu(const model::PciDevice& device) {
 
 void add_pci_gpus(const host::Root& root, model::Machine& machine) {
   for (const model::PciDevice& device : machine.pci.devices) {
-    if (!is_gpu(device) || machine.gpus.size() >= kMostGpus) continue;
+    if (!is_gpu(device)) continue;
+    if (!has_room_for_gpu(machine)) return;
     const Place place(root, machine, "/sys/bus/pci/devices/" + to_string(device.address));
     gpu_at(machine, Observed<PciAddress>::known(device.address, place.source("")), vendor_of(device));
   }
@@ -72,6 +74,17 @@ void locate(const model::Machine& machine, model::Gpu& gpu) {
 }
 
 }  // namespace
+
+bool has_room_for_gpu(model::Machine& machine, std::size_t others) {
+  if (machine.gpus.size() + others < kMostGpus) return true;
+  constexpr const char* kId = "gpu.too-many";
+  if (std::ranges::find(machine.notes, kId, &model::Note::id) == machine.notes.end()) {
+    machine.notes.push_back(
+        {kId, "more than " + std::to_string(kMostGpus) + " GPUs, which no node has; the rest is left out", 1,
+         "check that the source is of one node"});
+  }
+  return false;
+}
 
 model::Gpu& gpu_at(model::Machine& machine, const Observed<PciAddress>& address, model::GpuVendor vendor) {
   const PciAddress* at = address.get();

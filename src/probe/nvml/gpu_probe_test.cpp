@@ -57,6 +57,23 @@ TEST(GpuProbe, PciAloneShowsGpusWithoutADriver) {
   EXPECT_EQ(cite(machine, machine.gpus[0].address.source()), "/sys/bus/pci/devices/0000:1b:00.0");
 }
 
+TEST(GpuProbe, MoreGpusThanAnyNodeHasAreLeftOutWithANote) {
+  model::Machine machine;
+  constexpr std::size_t kMost = 1024;
+  for (std::uint32_t i = 0; i < kMost + 2; ++i) {
+    model::PciDevice device;
+    device.address = {i / 32, 0, static_cast<std::uint8_t>(i % 32), 0};
+    device.vendor = 0x10de;
+    device.class_code = 0x030200;
+    machine.pci.devices.push_back(device);
+  }
+  probe({}, machine);
+  EXPECT_EQ(machine.gpus.size(), kMost);
+  ASSERT_EQ(machine.notes.size(), 1U);
+  EXPECT_EQ(machine.notes[0].id, "gpu.too-many");
+  EXPECT_EQ(machine.notes[0].text, "more than 1024 GPUs, which no node has; the rest is left out");
+}
+
 TEST(GpuProbe, OrderIsByAddressNotNvmls) {
   model::Machine machine;
   add_pci(machine, "0000:1b:00.0", 0x10de, 0x030200);
@@ -101,7 +118,7 @@ TEST(GpuProbe, NumaFromTheDeviceThenTheBridgesThenNvml) {
   EXPECT_TRUE(machine.gpus.at(1).numa.is({1}));
   EXPECT_EQ(cite(machine, machine.gpus[1].numa.source()), "/bridge/numa_node");
   EXPECT_TRUE(machine.gpus.at(2).numa.is({2}));
-  EXPECT_EQ(cite(machine, machine.gpus[2].numa.source()), "/@nvml/gpu/2/memory_affinity");
+  EXPECT_EQ(cite(machine, machine.gpus[2].numa.source()), "NVML GPU 2, nvmlDeviceGetMemoryAffinity");
 }
 
 TEST(GpuProbe, NoNodeAnywhereIsAbsent) {

@@ -8,6 +8,7 @@
 #include "probe/names.hpp"
 #include "probe/nvml/gpu_list.hpp"
 #include "probe/nvml/nvidia_links.hpp"
+#include "probe/nvml/nvml_abi.hpp"
 #include "probe/place.hpp"
 #include "probe/sysfs/locality.hpp"
 
@@ -200,14 +201,25 @@ void pair_the_lost(const host::Root& root, model::Machine& machine, const std::v
   }
 }
 
+bool knows_gpu(const model::Machine& machine, const Observed<PciAddress>& address) {
+  const PciAddress* at = address.get();
+  return at != nullptr &&
+         std::ranges::any_of(machine.gpus, [&](const model::Gpu& gpu) { return gpu.address.is(*at); });
+}
+
 void add_nvml_gpus(const host::Root& root, model::Machine& machine) {
   const host::Read<host::Names> names = root.list(kGpus);
   if (!names) return;
+  if (names->size() >= nvml::kMostDevices)
+    machine.notes.push_back({"gpu.nvml-many",
+                             "NVML counts " + std::to_string(nvml::kMostDevices) +
+                                 " GPUs or more, which no node has; it was not asked about more",
+                             1, "nvidia-smi -L shows what the driver has"});
   std::vector<std::uint32_t> lost;
   for (const std::uint32_t index : numbers_of(*names)) {
-    if (machine.gpus.size() + lost.size() >= kMostGpus) break;
     const Place place(root, machine, nvml_directory(index));
     const Observed<PciAddress> address = place.parsed("pci", parse_pci_address);
+    if (!knows_gpu(machine, address) && !has_room_for_gpu(machine, lost.size())) break;
     if (!address.is_known()) {
       lost.push_back(index);
       continue;
@@ -223,8 +235,9 @@ void add_driver_gpus(const host::Root& root, model::Machine& machine) {
   const Observed<host::Names> names = place.names("");
   for (const std::string& name : names.value_or({})) {
     const std::optional<PciAddress> address = parse_pci_address(name);
-    if (address && machine.gpus.size() < kMostGpus)
-      gpu_at(machine, Observed<PciAddress>::known(*address, place.source("")), model::GpuVendor::kNvidia);
+    if (!address) continue;
+    const auto at = Observed<PciAddress>::known(*address, place.source(""));
+    if (knows_gpu(machine, at) || has_room_for_gpu(machine)) gpu_at(machine, at, model::GpuVendor::kNvidia);
   }
 }
 

@@ -27,6 +27,7 @@ enum Return : int {
   kLibRmVersionMismatch = 18,
 };
 
+inline constexpr unsigned kMostDevices = 256;      // a library that says more is broken
 inline constexpr unsigned kMaxLinks = 36;          // NVML_NVLINK_MAX_LINKS; 18 before Blackwell
 inline constexpr unsigned kClockSm = 1;            // NVML_CLOCK_SM
 inline constexpr unsigned kTemperatureGpu = 0;     // NVML_TEMPERATURE_GPU

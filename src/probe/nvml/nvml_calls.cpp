@@ -1,5 +1,7 @@
 #include "probe/nvml/nvml_calls.hpp"
 
+#include <algorithm>
+
 namespace angio::probe::nvml {
 namespace {
 
@@ -66,8 +68,7 @@ host::Read<unsigned> Calls::device_count() const {
   unsigned count = 0;
   const host::Read<void> done = call<DeviceCount>("nvmlDeviceGetCount_v2", &count);
   if (!done) return std::unexpected(done.error());
-  constexpr unsigned kMost = 256;  // a library that says more is broken; nobody builds such a node
-  return count < kMost ? count : kMost;
+  return std::min(count, kMostDevices);
 }
 
 }  // namespace angio::probe::nvml

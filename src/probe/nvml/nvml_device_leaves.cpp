@@ -276,6 +276,16 @@ host::Names link_leaf_names() {
   return names_of(kLinkLeaves);
 }
 
+const char* device_leaf_function(std::string_view leaf) {
+  const auto* found = std::ranges::find(kDeviceLeaves, leaf, &Leaf::name);
+  return found != std::end(kDeviceLeaves) ? found->symbol : nullptr;
+}
+
+const char* link_leaf_function(std::string_view leaf) {
+  const auto* found = std::ranges::find(kLinkLeaves, leaf, &LinkLeaf::name);
+  return found != std::end(kLinkLeaves) ? found->symbol : nullptr;
+}
+
 // A link number the GPU lacks is an invalid argument or not supported, by generation; any other failure is
 // a link that exists and is ill.
 host::Read<host::Names> link_numbers(const Calls& calls, Device device) {

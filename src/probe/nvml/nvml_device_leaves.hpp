@@ -15,6 +15,10 @@ host::Names device_leaf_names();  // "clock/sm" among them
 host::Read<std::string> read_link_leaf(const Calls& calls, Device device, unsigned link,
                                        std::string_view leaf);
 host::Names link_leaf_names();
+
+// The function behind the file: "nvmlDeviceGetName" for "name"; null for a name that is no file.
+const char* device_leaf_function(std::string_view leaf);
+const char* link_leaf_function(std::string_view leaf);
 // Numbers of the NVLinks that exist, sorted as names are; EOPNOTSUPP when the GPU has none.
 host::Read<host::Names> link_numbers(const Calls& calls, Device device);
 

@@ -1,26 +1,42 @@
 #include "probe/process/process_parts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/text.hpp"
+#include "host/discreet.hpp"
 #include "probe/procfs/software_parts.hpp"
 
 namespace angio::probe::process {
 namespace {
 
+using Kind = std::uint64_t model::MemoryKinds::*;
+
+// One line of host::reduced_numa_maps.
 struct Mapping {
   std::string policy;
+  Kind kind = &model::MemoryKinds::other;
   std::uint64_t count = 1;
   std::uint64_t page_size = 4096;  // kernels before 3.10 do not say: Documentation/filesystems/proc.rst
   std::vector<std::pair<std::uint32_t, std::uint64_t>> pages;
 };
+
+Kind kind_of(std::string_view word) {
+  if (word.starts_with("anon=")) return &model::MemoryKinds::anonymous;
+  if (word == "file=(file)") return &model::MemoryKinds::file;
+  if (word == "file=(shared)") return &model::MemoryKinds::shared;
+  if (word == "file=(zero)") return &model::MemoryKinds::shared_anonymous;
+  if (word == "file=(device)") return &model::MemoryKinds::device;
+  return word == "huge" ? &model::MemoryKinds::huge : &model::MemoryKinds::other;
+}
 
 std::optional<Mapping> parse_mapping(std::string_view line) {
   const std::vector<std::string_view> words = split_words(line);
   if (words.size() < 2) return std::nullopt;
   Mapping mapping;
   mapping.policy = words[1].substr(0, 64);
+  if (words.size() > 2) mapping.kind = kind_of(words[2]);
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     if (equals == std::string_view::npos) continue;
@@ -56,15 +72,57 @@ std::optional<std::uint32_t> last_cpu(std::string_view stat) {
   return parse_integer<std::uint32_t>(fields[kProcessor - 3]);
 }
 
+std::optional<std::string_view> stat_name(std::string_view stat) {
+  const std::size_t begin = stat.find('(');
+  const std::size_t end = stat.rfind(')');
+  if (begin == stat.npos || end == stat.npos || end < begin) return std::nullopt;
+  return stat.substr(begin + 1, end - begin - 1);
+}
+
+std::optional<Bytes> status_bytes(std::string_view status, std::string_view key) {
+  std::optional<std::string_view> value = status_field(status, key);
+  if (!value || !value->ends_with("kB")) return std::nullopt;
+  const auto kib = parse_integer<std::uint64_t>(trim(value->substr(0, value->size() - 2)));
+  if (!kib || *kib > (~std::uint64_t{0} >> 10U)) return std::nullopt;
+  return kibibytes(*kib);
+}
+
+bool is_training_library(std::string_view file_name) {
+  constexpr std::array<std::string_view, 10> kStems{
+      "libcuda.so",      "libcudart",     "libnccl.so",  "librccl.so",     "libtorch.so",
+      "libtorch_cpu.so", "libtorch_cuda", "libamdhip64", "libhsa-runtime", "libjax"};
+  return std::ranges::any_of(kStems, [&](std::string_view stem) { return file_name.starts_with(stem); });
+}
+
+std::map<std::uint64_t, std::uint16_t> parse_listening(std::string_view net_tcp) {
+  constexpr std::size_t kAddress = 1;
+  constexpr std::size_t kState = 3;
+  constexpr std::size_t kInode = 9;
+  constexpr std::string_view kListen = "0A";  // TCP_LISTEN, include/net/tcp_states.h
+  std::map<std::uint64_t, std::uint16_t> ports;
+  for (const std::string_view line : split_lines(net_tcp)) {
+    const std::vector<std::string_view> words = split_words(line);
+    if (words.size() <= kInode || words[kState] != kListen) continue;
+    const std::size_t colon = words[kAddress].rfind(':');
+    if (colon == line.npos) continue;
+    const auto port = parse_integer<std::uint16_t>(words[kAddress].substr(colon + 1), 16);
+    const auto inode = parse_integer<std::uint64_t>(words[kInode]);
+    if (port && inode && *inode != 0) ports.emplace(*inode, *port);
+  }
+  return ports;
+}
+
 MemoryUse parse_numa_maps(std::string_view text) {
   MemoryUse use;
-  for (const std::string_view line : split_lines(text)) {
+  const std::string reduced = host::reduced_numa_maps(text);
+  for (const std::string_view line : split_lines(reduced)) {
     const std::optional<Mapping> mapping = parse_mapping(line);
     if (!mapping) continue;
     use.policies[mapping->policy] += mapping->count;
     for (const auto& [node, pages] : mapping->pages) {
-      if (pages <= ~std::uint64_t{0} / mapping->page_size)
-        use.bytes_per_node[node] += pages * mapping->page_size;
+      if (pages > ~std::uint64_t{0} / mapping->page_size) continue;
+      use.bytes_per_node[node] += pages * mapping->page_size;
+      use.kinds[node].*mapping->kind += pages * mapping->page_size;
     }
   }
   return use;

@@ -19,12 +19,25 @@ std::optional<std::string_view> status_field(std::string_view status, std::strin
 // Field 39 of stat, the CPU a task last ran on. The name in field 2 may hold blanks and brackets.
 std::optional<std::uint32_t> last_cpu(std::string_view stat);
 
+// Field 2 of stat, without its brackets.
+std::optional<std::string_view> stat_name(std::string_view stat);
+
 struct MemoryUse {
   std::map<std::uint32_t, std::uint64_t> bytes_per_node;
-  std::map<std::string, std::uint64_t> policies;  // "default" → mappings
+  std::map<std::uint32_t, model::MemoryKinds> kinds;  // by node
+  std::map<std::string, std::uint64_t> policies;      // "default" → mappings
 };
 // numa_maps as the kernel prints it or as host::reduced_numa_maps sums it up.
 MemoryUse parse_numa_maps(std::string_view text);
+
+// "VmPin:      64 kB" and its kin of a status file.
+std::optional<Bytes> status_bytes(std::string_view status, std::string_view key);
+
+// Whether a file of this name in maps makes a process one of training: CUDA, NCCL, PyTorch, ROCm.
+bool is_training_library(std::string_view file_name);
+
+// Files of /proc/net/tcp and tcp6 that listen: socket's inode → port.
+std::map<std::uint64_t, std::uint16_t> parse_listening(std::string_view net_tcp);
 
 // Distinct files of maps that are libraries of GPU communication.
 std::vector<std::string> mapped_libraries(std::string_view maps);

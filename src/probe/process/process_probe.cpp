@@ -5,6 +5,7 @@
 #include <set>
 
 #include "probe/place.hpp"
+#include "probe/process/process_facts.hpp"
 #include "probe/process/process_limits.hpp"
 #include "probe/process/process_parts.hpp"
 #include "probe/process/wheels.hpp"
@@ -15,25 +16,6 @@ namespace {
 
 constexpr std::size_t kMaxProcesses = 1024;
 constexpr std::size_t kMaxThreads = 4096;  // of one process
-
-using GpusByProcess = std::map<std::uint32_t, std::vector<std::uint32_t>>;
-
-// "/@nvml/gpu/N/processes": a line each, pid and bytes.
-GpusByProcess gpu_users(const host::Root& root, const model::Machine& machine) {
-  GpusByProcess users;
-  for (const model::Gpu& gpu : machine.gpus) {
-    const std::uint32_t* index = gpu.library_index.get();
-    if (index == nullptr) continue;
-    const std::string list = root.read("/@nvml/gpu/" + std::to_string(*index) + "/processes").value_or("");
-    for (const std::string_view line : split_lines(list)) {
-      const auto id = parse_integer<std::uint32_t>(line.substr(0, line.find(' ')));
-      if (!id) continue;
-      std::vector<std::uint32_t>& gpus = users[*id];
-      if (gpus.empty() || gpus.back() != gpu.index) gpus.push_back(gpu.index);
-    }
-  }
-  return users;
-}
 
 void add_note(model::Machine& machine, std::string_view id, std::string text, std::string_view remedy) {
   for (model::Note& note : machine.notes) {
@@ -56,12 +38,9 @@ class ProcessProbe {
     const host::Read<std::string> maps = root_.read(place_.path("maps"));
     if (!status) return gone(status.error());
     command();
-    process_.allowed_memory = place_.parsed("status", [](std::string_view text) {
-      const auto list = process::status_field(text, "Mems_allowed_list");
-      return list ? parse_cpu_list(*list) : std::nullopt;
-    });
+    process::take_status(place_, status, process_);
     threads();
-    memory();
+    process::take_memory(place_, process_);
     libraries(maps);
     process::probe_group_limits(root_, machine_, process_);
     process_.memlock = place_.parsed("limits", process::parse_memlock);
@@ -108,41 +87,15 @@ class ProcessProbe {
     model::Thread thread;
     thread.id = id;
     const std::string directory = place_.path("task") + "/" + name;
-    const model::Source source = place_.source("task");
     const host::Read<std::string> status = root_.read(directory + "/status");
     const std::string status_text = status.value_or("");
     const auto list = process::status_field(status_text, "Cpus_allowed_list");
     const auto allowed = list ? parse_cpu_list(*list) : std::nullopt;
     thread.name = process::status_field(status_text, "Name").value_or("");
-    thread.allowed = value_or_reason<CpuSet>(allowed, status, source);
+    thread.allowed = process::value_or_reason(place_, "task", allowed, status);
     const host::Read<std::string> stat = root_.read(directory + "/stat");
-    thread.last_cpu = value_or_reason<std::uint32_t>(process::last_cpu(stat.value_or("")), stat, source);
+    thread.last_cpu = process::value_or_reason(place_, "task", process::last_cpu(stat.value_or("")), stat);
     return thread;
-  }
-
-  template <typename T>
-  Observed<T> value_or_reason(const std::optional<T>& value, const host::Read<std::string>& content,
-                              model::Source source) const {
-    if (value) return Observed<T>::known(*value, source);
-    if (!content) return place_.missing<T>("task", content.error());
-    return Observed<T>::unreadable(model::Reason::kUnparsable, source);
-  }
-
-  void memory() {
-    const auto use = place_.parsed(
-        "numa_maps", [](std::string_view text) { return std::optional(process::parse_numa_maps(text)); });
-    using Nodes = std::map<std::uint32_t, std::uint64_t>;
-    using Policies = std::map<std::string, std::uint64_t>;
-    if (const process::MemoryUse* known = use.get()) {
-      process_.bytes_per_node = Observed<Nodes>::known(known->bytes_per_node, use.source());
-      process_.policies = Observed<Policies>::known(known->policies, use.source());
-    } else if (use.is_absent()) {
-      process_.bytes_per_node = Observed<Nodes>::absent(use.source());
-      process_.policies = Observed<Policies>::absent(use.source());
-    } else {
-      process_.bytes_per_node = Observed<Nodes>::unreadable(use.reason(), use.source(), use.error());
-      process_.policies = Observed<Policies>::unreadable(use.reason(), use.source(), use.error());
-    }
   }
 
   void libraries(const host::Read<std::string>& maps) {
@@ -199,7 +152,7 @@ class ProcessProbe {
 
 void probe_processes(const host::Root& root, const std::vector<std::uint32_t>& named,
                      model::Machine& machine) {
-  GpusByProcess all = gpu_users(root, machine);
+  process::GpusByProcess all = process::gpu_users(root, machine);
   for (const std::uint32_t id : named)
     all.try_emplace(id);
   std::size_t taken = 0;

@@ -51,7 +51,7 @@ const model::Setting* find_setting(const model::Software& software, std::string_
 void probe_nccl_file(const host::Root& root, model::Machine& machine, const std::string& path) {
   const host::Read<std::string> content = root.read(path);
   if (!content) return;
-  const std::uint32_t place = machine.places.add(path);
+  const std::uint32_t place = machine.places.add(name_of_path(path));
   std::uint32_t number = 0;
   for (const std::string_view line : split_lines(*content)) {
     ++number;

@@ -236,7 +236,7 @@ TEST(Settings, OriginAndPrecedence) {
   ASSERT_EQ(machine.software.settings.size(), 3U);
   EXPECT_EQ(machine.software.settings[0].value, "INFO");
   EXPECT_EQ(machine.software.settings[1].value, "Ring");
-  EXPECT_EQ(cite(machine, machine.software.settings[1].source), "/@home/.nccl.conf:3");
+  EXPECT_EQ(cite(machine, machine.software.settings[1].source), "~/.nccl.conf:3");
   EXPECT_EQ(machine.software.settings[2].name, "NCCL_IB_HCA");
   EXPECT_EQ(cite(machine, machine.software.settings[2].source), "/etc/nccl.conf:3");
 }

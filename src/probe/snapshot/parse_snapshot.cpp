@@ -323,6 +323,7 @@ model::Machine machine_of(Snapshot snapshot, const std::string& name) {
     machine.name = file.ends_with(".snap") ? file.substr(0, file.size() - 5) : file;
   }
   machine.origin = "snapshot " + name;
+  machine.scrubbed = snapshot.scrubbed;
   if (!snapshot.captured.empty()) {
     model::Source source;
     source.place = machine.places.add(name);
