@@ -9,6 +9,7 @@ namespace angio::import {
 Draft::Draft(ForeignKind kind, const std::string& name)
     : name_(printable(name)), place_(machine.places.add(name_)) {
   machine.name = name_;
+  machine.imported = true;
   machine.origin = fmt::format("{} {}", name_of(kind), name_);
 }
 

@@ -2,6 +2,7 @@
 
 #include "import/draft.hpp"
 #include "import/hwloc_xml/hwloc_xml.hpp"
+#include "import/job_log/job_log.hpp"
 #include "import/known_text.hpp"
 #include "import/lines.hpp"
 #include "import/lscpu/lscpu.hpp"
@@ -33,6 +34,8 @@ std::string_view name_of(ForeignKind kind) {
       return "hwloc XML";
     case ForeignKind::kLspci:
       return "lspci";
+    case ForeignKind::kJobLog:
+      return "job or kernel log";
     case ForeignKind::kUnknown:
       break;
   }
@@ -62,6 +65,8 @@ Result<model::Machine> import_machine(std::string_view bytes, const std::string&
       return hwloc_xml::import_topology(cleaned, Draft(kind, name));
     case ForeignKind::kLspci:
       return lspci::import_lspci(lines, Draft(kind, name));
+    case ForeignKind::kJobLog:
+      return job_log::import_log(lines, name, Draft(kind, name));
     case ForeignKind::kUnknown:
       break;
   }

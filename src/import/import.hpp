@@ -20,7 +20,8 @@ enum class ForeignKind {
   kNcclTopology,  // <system version="1">
   kNcclGraph,     // <graphs version="1">: recognised, has no machine in it
   kHwlocXml,
-  kLspci,  // -vvv, -nn
+  kLspci,   // -vvv, -nn
+  kJobLog,  // of a job or of the kernel, with lines about memory that could not be had
 };
 
 std::string_view name_of(ForeignKind kind);  // "nvidia-smi topo -m"

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "import/hwloc_xml/hwloc_xml.hpp"
 #include "import/import.hpp"
+#include "import/job_log/job_log.hpp"
 #include "import/known_text.hpp"
 #include "import/lscpu/lscpu.hpp"
 #include "import/lspci/lspci.hpp"
@@ -36,7 +37,8 @@ ForeignKind recognise_cleaned(std::string_view cleaned, const std::vector<Line>&
   if (numactl::looks_like(lines)) return ForeignKind::kNumactl;
   if (lspci::looks_like(lines)) return ForeignKind::kLspci;
   const bool cpus = lscpu::looks_like_json(trim(cleaned)) || lscpu::looks_like(lines);
-  return cpus ? ForeignKind::kLscpu : ForeignKind::kUnknown;
+  if (cpus) return ForeignKind::kLscpu;
+  return job_log::looks_like(lines) ? ForeignKind::kJobLog : ForeignKind::kUnknown;
 }
 
 ForeignKind recognise(std::string_view bytes) {

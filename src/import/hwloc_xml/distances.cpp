@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr std::string_view kExportAgain = "run 'lstopo --of xml topology.xml' again and send the whole file";
 constexpr std::size_t kMaxNodes = 1024;
-constexpr std::size_t kMaxLinkEnds = 256;  // GPUs, NVSwitches and packages; a DGX-2 has 28
+constexpr std::size_t kMaxLinkEnds = 256;   // GPUs, NVSwitches and packages; a DGX-2 has 28
+constexpr std::uint64_t kMostLinks = 1024;  // between two GPUs; NVLink 5 has 18, hostile text may say more
 constexpr std::array kLinkMatrices{std::string_view("NVLinkBandwidth"), std::string_view("XGMIBandwidth")};
 
 // hwloc_distances_kind_e
@@ -85,8 +87,8 @@ struct LinkMatrix {
   std::vector<std::optional<std::uint32_t>> gpu;  // in machine.gpus; none for switches and packages
   std::vector<std::uint64_t> values;              // row by row
   std::vector<bool> is_switch;
-  [[nodiscard]] bool joins(std::size_t a, std::size_t b) const {
-    return values[a * gpu.size() + b] > 0 || values[b * gpu.size() + a] > 0;
+  [[nodiscard]] std::uint64_t between(std::size_t a, std::size_t b) const {
+    return std::max(values[a * gpu.size() + b], values[b * gpu.size() + a]);
   }
 };
 
@@ -112,40 +114,66 @@ LinkMatrix read_links(const Draft& draft, const XmlElement& element, const Objec
   return matrix;
 }
 
-// Joined directly, or both to some NVSwitch: all switches of a board are one fabric.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> linked_pairs(const LinkMatrix& matrix) {
-  const std::size_t size = matrix.gpu.size();
-  std::vector<bool> switched(size, false);
-  for (std::size_t i = 0; i < size * size; ++i) {
-    if (matrix.is_switch[i % size] && matrix.joins(i / size, i % size)) switched[i / size] = true;
+// What hwloc writes for one NVLink: topology-nvml.c adds up 20000 MB/s for each of version 1 and 25000 for
+// each later one. A GPU with version 1 has four links, so multiples of both are of the later ones.
+// 0: the matrix holds something else.
+std::uint64_t bandwidth_of_one_link(const LinkMatrix& matrix) {
+  for (const std::uint64_t one : {std::uint64_t{25000}, std::uint64_t{20000}}) {
+    const std::size_t size = matrix.gpu.size();
+    bool fits = true;
+    for (std::size_t i = 0; i < matrix.values.size(); ++i)
+      fits = fits && (i / size == i % size || matrix.values[i] % one == 0);  // the diagonal is made up
+    if (fits) return one;
   }
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  return 0;
+}
+
+struct LinkedPair {
+  std::uint32_t a;
+  std::uint32_t b;
+  std::uint32_t links;  // 0: not told
+};
+
+// Joined directly, or both to some NVSwitch: all switches of a board are one fabric.
+std::vector<LinkedPair> linked_pairs(const LinkMatrix& matrix, std::uint64_t one_link) {
+  const std::size_t size = matrix.gpu.size();
+  std::vector<std::uint64_t> switched(size, 0);  // bandwidth to all switches
+  for (std::size_t i = 0; i < size * size; ++i) {
+    if (matrix.is_switch[i % size] && i / size != i % size)
+      switched[i / size] += matrix.between(i / size, i % size);
+  }
+  std::vector<LinkedPair> pairs;
   for (std::size_t i = 0; i < size * size; ++i) {
     const std::size_t a = i / size;
     const std::size_t b = i % size;
     if (a >= b || !matrix.gpu[a] || !matrix.gpu[b] || matrix.gpu[a] == matrix.gpu[b]) continue;
-    if (matrix.joins(a, b) || (switched[a] && switched[b]))
-      pairs.emplace_back(*matrix.gpu[a], *matrix.gpu[b]);
+    std::uint64_t bandwidth = matrix.between(a, b);
+    if (bandwidth == 0) bandwidth = std::min(switched[a], switched[b]);
+    if (bandwidth == 0) continue;
+    const std::uint64_t links = one_link > 0 ? bandwidth / one_link : 0;
+    pairs.push_back(
+        {*matrix.gpu[a], *matrix.gpu[b], links <= kMostLinks ? static_cast<std::uint32_t>(links) : 0});
   }
   return pairs;
 }
 
-std::string name_pairs(const model::Machine& machine,
-                       const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
+std::string name_pairs(const model::Machine& machine, const std::vector<LinkedPair>& pairs) {
   constexpr std::size_t kNamed = 6;
   std::vector<std::string> names;
-  for (const auto& [a, b] : pairs) {
+  for (const LinkedPair& pair : pairs) {
     if (names.size() == kNamed) break;
-    names.push_back(fmt::format("{}-{}", to_string(machine.gpus[a].address.value_or({})),
-                                to_string(machine.gpus[b].address.value_or({}))));
+    names.push_back(fmt::format("{}-{}", to_string(machine.gpus[pair.a].address.value_or({})),
+                                to_string(machine.gpus[pair.b].address.value_or({}))));
   }
   const std::string more = pairs.size() > kNamed ? fmt::format(" and {} more", pairs.size() - kNamed) : "";
   return join(names, ", ") + more;
 }
 
-void add_link(model::Gpu& gpu, const model::Gpu& peer) {
+void add_link(model::Gpu& gpu, const model::Gpu& peer, std::uint32_t links) {
   const PciAddress address = peer.address.value_or({});
-  if (std::ranges::find(gpu.linked, address) == gpu.linked.end()) gpu.linked.push_back(address);
+  if (std::ranges::find(gpu.linked, address) != gpu.linked.end()) return;
+  gpu.linked.push_back(address);
+  gpu.linked_counts.push_back(links);
 }
 
 void take_links(Draft& draft, const XmlElement& element, const ObjectNames& objects) {
@@ -160,12 +188,15 @@ void take_links(Draft& draft, const XmlElement& element, const ObjectNames& obje
         kExportAgain);
     return;
   }
-  const auto pairs = linked_pairs(matrix);
+  const bool nvlink = element.get("name") == kLinkMatrices.front();
+  const std::vector<LinkedPair> pairs = linked_pairs(matrix, nvlink ? bandwidth_of_one_link(matrix) : 0);
   auto& gpus = draft.machine.gpus;
-  for (const auto& [a, b] : pairs) {
-    add_link(gpus[a], gpus[b]);
-    add_link(gpus[b], gpus[a]);
+  for (const LinkedPair& pair : pairs) {
+    add_link(gpus[pair.a], gpus[pair.b], pair.links);
+    add_link(gpus[pair.b], gpus[pair.a], pair.links);
   }
+  const bool counted = std::ranges::all_of(pairs, [](const LinkedPair& pair) { return pair.links > 0; });
+  if (counted && !pairs.empty()) return;  // the matrix is in the model, nothing is left to say
   draft.note(
       "hwloc.link-bandwidth-matrix", element.line,
       [&] {

@@ -109,6 +109,25 @@ TEST(HwlocXml, SwitchesJoinTheirGpus) {
   EXPECT_NE(path_why(machine, 0, 1), kLinkedWhy);
 }
 
+std::uint32_t links_between(const model::Machine& machine, std::uint32_t a, std::uint32_t b) {
+  return path_between(machine, {model::DeviceKind::kGpu, a}, {model::DeviceKind::kGpu, b}).links;
+}
+
+TEST(HwlocXml, BandwidthsOfHwlocsOwnSizeTellTheNumberOfLinks) {
+  const model::Machine direct =
+      linked_by("OSDev:101 OSDev:102 OSDev:103", "1000000 50000 0 50000 1000000 25000 0 25000 1000000");
+  EXPECT_EQ(links_between(direct, 0, 1), 2U);
+  EXPECT_EQ(links_between(direct, 2, 1), 1U);
+  EXPECT_EQ(note_count(direct, "hwloc.link-bandwidth-matrix"), 0U);
+  // Version 1: 20000 a link.
+  EXPECT_EQ(links_between(linked_by("OSDev:101 OSDev:102", "1000000 40000 40000 1000000"), 0, 1), 2U);
+  // Two switches, a link to each from GPU 0 and two from GPU 2: the poorer one decides.
+  const model::Machine switched =
+      linked_by("OSDev:101 OSDev:103 PCIDev:8 PCIDev:9",
+                "1000000 0 25000 25000 0 1000000 50000 50000 25000 50000 1000000 0 25000 50000 0 1000000");
+  EXPECT_EQ(links_between(switched, 0, 2), 2U);
+}
+
 TEST(HwlocXml, IndexesWithoutTypeUseTheTypeOfTheMatrix) {
   const model::Machine machine =
       test::import_text("<topology version=\"2.0\"><object type=\"Machine\">" +
