@@ -3,6 +3,7 @@
 #include <cctype>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "diagnose/doctor.hpp"
 #include "diagnose/rule.hpp"
@@ -69,6 +70,27 @@ Finding make_finding(const knowledge::RuleText& text, const Machine& machine, Dr
   return finding;
 }
 
+// What stands in the way of every value that NVML gives; empty when nothing does, or when nobody knows.
+std::string nvml_trouble(const Machine& machine) {
+  const model::Software& software = machine.software;
+  const auto nvidia = [](const model::Gpu& gpu) { return gpu.vendor == model::GpuVendor::kNvidia; };
+  const auto listed = [](const model::Gpu& gpu) { return gpu.library_index.is_known(); };
+  if (std::ranges::none_of(machine.gpus, nvidia) || std::ranges::any_of(machine.gpus, listed)) return {};
+  const std::string again = ", then angio collect";
+  if (const std::string* words = software.nvml_error.get()) {
+    const bool mismatch = contains(to_lower(*words), "mismatch");
+    return "first cure " + std::string(mismatch ? "version.driver.mismatch" : "gpu.driver.nvml-failed") +
+           " (NVML said: " + *words + ")" + again;
+  }
+  if (software.nvml_error.is_absent() && !software.nvml_driver.is_known())
+    return "first install the driver's user libraries (libnvidia-ml.so.1 is not here)" + again;
+  const bool failed =
+      software.nvml_error.is_unreadable() && software.nvml_error.reason() == model::Reason::kFailed;
+  if (!failed) return {};
+  return "first find out why NVML does not answer (" + errno_text(software.nvml_error.error()) +
+         "): nvidia-smi and dmesg on the node" + again;
+}
+
 void run_rule(const Rule& rule, const Machine& machine, Diagnosis& diagnosis) {
   const knowledge::RuleText* text = knowledge::find_rule(rule.id);
   if (text == nullptr) return;  // a rule without words says nothing; a test and tools/check_data.py forbid it
@@ -77,8 +99,10 @@ void run_rule(const Rule& rule, const Machine& machine, Diagnosis& diagnosis) {
   for (Draft& draft : outcome.drafts) {
     diagnosis.findings.push_back(make_finding(*text, machine, std::move(draft)));
   }
-  for (auto& [missing, collect] : outcome.gaps) {
-    diagnosis.undecided.push_back({rule.id, machine.name, std::move(missing), std::move(collect)});
+  for (Outcome::Gap& gap : outcome.gaps) {
+    std::string help = gap.asked == Asked::kNvml ? nvml_trouble(machine) : std::string();
+    if (help.empty()) help = std::move(gap.collect);
+    diagnosis.undecided.push_back({rule.id, machine.name, std::move(gap.missing), std::move(help)});
   }
   if (!outcome.drafts.empty() || !outcome.gaps.empty()) return;
   (outcome.applicable ? diagnosis.held : diagnosis.not_applicable).emplace_back(rule.id);
@@ -87,7 +111,7 @@ void run_rule(const Rule& rule, const Machine& machine, Diagnosis& diagnosis) {
 std::vector<Rule> collect_rules() {
   std::vector<Rule> rules;
   for (const auto topic : {numa_rules(), pcie_rules(), gpu_rules(), system_rules(), version_rules(),
-                           rdma_rules(), process_rules()}) {
+                           rdma_rules(), process_rules(), memory_rules()}) {
     rules.insert(rules.end(), topic.begin(), topic.end());
   }
   std::ranges::sort(rules, {}, [](const Rule& rule) { return std::string_view(rule.id); });

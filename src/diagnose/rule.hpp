@@ -11,6 +11,7 @@
 // A check that says nothing has held. It reads only the model and knowledge, never the host.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -32,17 +33,27 @@ struct Draft {
   std::optional<model::Severity> severity = {};   // only where the case decides it
 };
 
+// Who is asked for a value. Where NVML does not run, collecting again brings nothing: the engine then
+// points at NVML's trouble instead.
+enum class Asked : std::uint8_t { kMachine, kNvml };
+
 class Outcome {
  public:
+  struct Gap {
+    std::string missing;
+    std::string collect;
+    Asked asked = Asked::kMachine;
+  };
+
   void fire(Draft draft) { drafts.push_back(std::move(draft)); }
-  void undecided(std::string missing, std::string collect) {
-    gaps.emplace_back(std::move(missing), std::move(collect));
+  void undecided(std::string missing, std::string collect, Asked asked = Asked::kMachine) {
+    gaps.push_back({std::move(missing), std::move(collect), asked});
   }
   // The machine has no such hardware or software: the rule did not look.
   void not_applicable() { applicable = false; }
 
   std::vector<Draft> drafts;
-  std::vector<std::pair<std::string, std::string>> gaps;
+  std::vector<Gap> gaps;
   bool applicable = true;
 };
 
@@ -59,6 +70,7 @@ std::span<const Rule> system_rules();   // kernel, limits, VM, container, time
 std::span<const Rule> version_rules();  // drivers and libraries
 std::span<const Rule> rdma_rules();
 std::span<const Rule> process_rules();  // bindings and settings of running jobs
+std::span<const Rule> memory_rules();   // memory that could not be had, from logs
 
 // All of them, by id.
 std::span<const Rule> all_rules();

@@ -39,7 +39,9 @@ class Collector {
   }
   void add(std::string name, const Observed<NumaId>& value) {
     if (const NumaId* node = value.get()) add(std::move(name), std::to_string(node->value));
-    if (value.is_absent()) add(std::move(name), std::string("unknown to the kernel"));
+    if (value.is_absent())
+      add(std::move(name),
+          std::string(value.source().line > 0 ? "none in the file" : "unknown to the kernel"));
   }
   void add(std::string name, const Observed<CpuSet>& value) {
     if (const CpuSet* set = value.get())

@@ -16,6 +16,7 @@ enum class Tone : std::uint8_t { kPlain, kStrong, kQuiet, kGood, kWarning, kCrit
 struct Span {
   std::string text;
   Tone tone = Tone::kPlain;
+  bool command = false;  // of a shell; alone on its line it is shown so that it can be copied
 };
 using Line = std::vector<Span>;
 
@@ -24,6 +25,10 @@ inline Line plain(std::string text) {
 }
 inline Line toned(std::string text, Tone tone) {
   return {Span{std::move(text), tone}};
+}
+
+inline Line command(std::string text) {
+  return {Span{std::move(text), Tone::kStrong, true}};
 }
 
 struct Heading {

@@ -28,6 +28,7 @@ thead th { border-bottom-width: 2px; } tbody th { font-weight: 600; }
 .right { text-align: right; } .centre { text-align: center; }
 pre { background: var(--shade); padding: .7rem 1rem; border-radius: 4px; overflow-x: auto;
   font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", monospace; }
+code { font: .93em ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; }
 ul.tree, ul.tree ul { list-style: none; margin: 0; padding-left: 1.2rem; }
 ul.tree { padding-left: 0; } ul.tree ul { border-left: 1px solid var(--line); margin-left: .3rem; }
 ul.tree li { padding: .08rem 0; overflow-wrap: anywhere; }
@@ -126,7 +127,9 @@ class Html {
     for (const Span& span : spans) {
       const std::string_view tone = tone_class(span.tone);
       if (!tone.empty()) text_ += "<span class=\"" + std::string(tone) + "\">";
+      if (span.command) text_ += "<code>";
       text_ += escape_markup(span.text);
+      if (span.command) text_ += "</code>";
       if (!tone.empty()) text_ += "</span>";
     }
   }

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "report/document.hpp"
+#include "report/shell_lines.hpp"
 #include "report/text_layout.hpp"
 
 namespace angio::report {
@@ -132,9 +133,19 @@ class Terminal {
     text_ += '\n';
   }
 
+  [[nodiscard]] std::vector<Line> command_lines(const Span& span, std::size_t room) const {
+    std::vector<Line> lines;
+    for (const std::string& text : shell_lines(span.text, room))
+      lines.push_back({{display_text(text, ascii_), span.tone}});
+    return lines;
+  }
+
   void emit_hanging(const std::string& first, const std::string& others, const Line& line) {
     const std::size_t used = std::max(display_width(first), display_width(others));
-    const std::vector<Line> lines = wrap(ready(line), width_ > used ? width_ - used : 1);
+    const std::size_t room = width_ > used ? width_ - used : 1;
+    const std::vector<Line> lines = line.size() == 1 && line.front().command
+                                        ? command_lines(line.front(), room)
+                                        : wrap(ready(line), room);
     for (std::size_t i = 0; i < lines.size(); ++i)
       emit(lines[i], i == 0 ? first : others);
   }

@@ -37,7 +37,7 @@ template <typename T, typename Judge>
 void each_known(const Machine& machine, Outcome& outcome, const char* what, model::Observed<T> Gpu::* member,
                 Judge judge) {
   if (!has_nvidia_gpu(machine)) return outcome.not_applicable();
-  Gaps gaps(what);
+  Gaps gaps(what, Asked::kNvml);
   for (const Gpu& gpu : machine.gpus) {
     if (!is_nvidia(gpu) || is_unlisted(machine, gpu)) continue;
     const model::Observed<T>& value = gpu.*member;
@@ -152,7 +152,7 @@ void ecc_uncorrected(const Machine& machine, Outcome& outcome) {
 
 void row_remap(const Machine& machine, Outcome& outcome) {
   if (!has_nvidia_gpu(machine)) return outcome.not_applicable();
-  Gaps gaps("row remapping state");
+  Gaps gaps("row remapping state", Asked::kNvml);
   for (const Gpu& gpu : machine.gpus) {
     if (!is_nvidia(gpu) || is_unlisted(machine, gpu)) continue;
     const bool failed = gpu.remap_failed.is(true);

@@ -81,15 +81,17 @@ std::optional<Trouble> judge_links(const Machine& machine, const Gpu& gpu) {
   for (const model::GpuLink& link : gpu.links) {
     if (link.state == LinkState::kInactive) down.push_back(std::to_string(link.index));
   }
-  draft.evidence.push_back({"inactive: link " + (down.empty() ? std::string("(not listed)") : list_of(down)),
-                            "nvmlDeviceGetNvLinkState, " + gpu_label(gpu)});
+  draft.evidence.push_back(
+      {down.empty() ? std::string("inactive: links (not listed)")
+                    : "inactive: " + std::string(down.size() == 1 ? "link " : "links ") + list_of(down),
+       place_of(machine, "nvmlDeviceGetNvLinkState, " + gpu_label(gpu))});
   const knowledge::GpuModel* built = model_of(gpu);
   if (built != nullptr && built->nvlinks == *expected) {
     draft.evidence.push_back({*gpu.name.get() + " has " + std::to_string(built->nvlinks) + " links by design",
                               std::string(built->source)});
   } else {
-    draft.evidence.push_back(
-        {"a sibling GPU has " + std::to_string(*expected) + " active", "nvmlDeviceGetNvLinkState"});
+    draft.evidence.push_back({"a sibling GPU has " + std::to_string(*expected) + " active",
+                              place_of(machine, "nvmlDeviceGetNvLinkState")});
   }
   if (built != nullptr && built->nvlink_optional) draft.severity = model::Severity::kWarning;
   draft.cost = link_cost(gpu, active, *expected);
@@ -175,7 +177,7 @@ void nvlink_inactive(const Machine& machine, Outcome& outcome) {
   const bool has_links = std::ranges::any_of(machine.gpus, [](const Gpu& gpu) { return !gpu.links.empty(); });
   if (machine.gpus.size() < 2) return outcome.not_applicable();
   if (!has_links && machine.stated_paths) return judge_matrix(machine, outcome);
-  Gaps gaps("NVLink states");
+  Gaps gaps("NVLink states", Asked::kNvml);
   std::vector<Trouble> troubles;
   for (const Gpu& gpu : machine.gpus) {
     if (!is_nvidia(gpu) || is_unlisted(machine, gpu)) continue;
@@ -197,7 +199,7 @@ void nvlink_inactive(const Machine& machine, Outcome& outcome) {
 
 void nvlink_errors(const Machine& machine, Outcome& outcome) {
   const double limit = knowledge::threshold("nvlink.errors");
-  Gaps gaps("NVLink error counters");
+  Gaps gaps("NVLink error counters", Asked::kNvml);
   bool any = false;
   for (const Gpu& gpu : machine.gpus) {
     bool unread = false;

@@ -76,7 +76,7 @@ void count_missing(const Machine& machine, Outcome& outcome) {
   }
   if (known == 0) {
     if (machine.software.nvml_error.is_known()) return;  // no list at all: another rule's finding
-    return outcome.undecided("NVML's list of GPUs: not collected", "angio collect on the node");
+    return outcome.undecided("NVML's list of GPUs: not collected", "angio collect on the node", Asked::kNvml);
   }
   if (first != nullptr && may_hide_gpus(machine)) {
     return outcome.undecided(
@@ -148,7 +148,7 @@ void mode_mig(const Machine& machine, Outcome& outcome) {
   std::vector<std::string> cut;
   std::vector<std::string> indices;
   const Gpu* first = nullptr;
-  Gaps gaps("MIG mode");
+  Gaps gaps("MIG mode", Asked::kNvml);
   for (const Gpu& gpu : machine.gpus) {
     if (is_unlisted(machine, gpu)) continue;
     if (gpu.mig.is_unreadable() && gpu.mig.reason() != model::Reason::kUnsupported)
@@ -171,7 +171,7 @@ void mode_mig(const Machine& machine, Outcome& outcome) {
 
 void mode_compute(const Machine& machine, Outcome& outcome) {
   if (!has_nvidia_gpu(machine)) return outcome.not_applicable();
-  Gaps gaps("compute mode");
+  Gaps gaps("compute mode", Asked::kNvml);
   std::vector<Trouble> troubles;
   for (const Gpu& gpu : machine.gpus) {
     if (is_unlisted(machine, gpu)) continue;
@@ -192,7 +192,7 @@ void persistence_off(const Machine& machine, Outcome& outcome) {
   std::vector<std::string> off;
   const Gpu* first = nullptr;
   bool any = false;
-  Gaps gaps("persistence mode");
+  Gaps gaps("persistence mode", Asked::kNvml);
   for (const Gpu& gpu : machine.gpus) {
     if (!is_data_centre(gpu) || !is_bare_metal(machine) || is_unlisted(machine, gpu)) continue;
     any = true;
@@ -231,7 +231,7 @@ void model_mixed(const Machine& machine, Outcome& outcome) {
   if (usable.size() < 2) return outcome.not_applicable();
   const auto unnamed = std::ranges::find_if(usable, [](const Gpu* gpu) { return gpu->name.is_unreadable(); });
   if (unnamed != usable.end()) {
-    Gaps gaps("name");
+    Gaps gaps("name", Asked::kNvml);
     gaps.add(gpu_label(**unnamed), (*unnamed)->name);
     return gaps.report(outcome);
   }
@@ -255,25 +255,25 @@ void ecc_mixed(const Machine& machine, Outcome& outcome) {
   std::vector<std::string> without;
   std::vector<std::string> indices;
   std::size_t on = 0;
-  std::size_t unread = 0;
+  Gaps unread("ECC mode", Asked::kNvml);
   for (const Gpu& gpu : machine.gpus) {
     if (!is_data_centre(gpu) || is_unlisted(machine, gpu)) continue;
-    if (gpu.ecc.is_unreadable()) ++unread;
+    if (gpu.ecc.is_unreadable()) unread.add(gpu_label(gpu), gpu.ecc);
     if (gpu.ecc.is(true)) ++on;
     if (!gpu.ecc.is(false)) continue;
     without.push_back(gpu_label(gpu));
     indices.push_back(smi_index(gpu));
     if (off == nullptr) off = &gpu;
   }
-  if (machine.gpus.size() < 2 || on + without.size() + unread == 0) return outcome.not_applicable();
+  if (machine.gpus.size() < 2 || (on + without.size() == 0 && unread.empty()))
+    return outcome.not_applicable();
   if (on > 0 && off != nullptr) {
     return outcome.fire({.title = "ECC is off on " + list_of(without) + ", on on " + count_of(on, "other"),
                          .devices = without,
                          .evidence = {seen(machine, off->ecc.source(), gpu_label(*off) + ": disabled")},
                          .words = {{"index", join(indices, ",")}}});
   }
-  if (unread > 0)
-    outcome.undecided("ECC mode of " + count_of(unread, "GPU") + ": could not be read", "sudo angio collect");
+  unread.report(outcome);
 }
 
 }  // namespace angio::diagnose::gpu

@@ -105,7 +105,7 @@ void judge_chipset(const Machine& machine, const Pairs& pairs, Draft& draft) {
 
 void p2p_disabled(const Machine& machine, Outcome& outcome) {
   if (machine.gpus.size() < 2 || !has_nvidia_gpu(machine)) return outcome.not_applicable();
-  Gaps gaps("peer access");
+  Gaps gaps("peer access", Asked::kNvml);
   const double all = static_cast<double>(machine.gpus.size() * (machine.gpus.size() - 1)) / 2;
   for (const auto& [status, pairs] : failing_pairs(machine, gaps)) {
     Draft draft{

@@ -28,7 +28,11 @@ void look(const Machine& machine, const std::string& label, const model::Observe
           Homeless& homeless, Gaps& gaps) {
   if (node.is_absent()) {
     homeless.labels.push_back(label);
-    homeless.evidence.push_back(seen(machine, node.source(), label + ": the kernel knows no node (-1)"));
+    // A line of a file is somebody else's account of the machine; only the kernel's own file says -1.
+    const bool from_file = node.source().line > 0;
+    const char* words =
+        from_file ? ": the file names no NUMA node for it" : ": the kernel knows no node (-1)";
+    homeless.evidence.push_back(seen(machine, node.source(), label + words));
   } else if (!node.is_known()) {
     gaps.add(label, node);
   }

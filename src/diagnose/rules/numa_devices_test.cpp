@@ -26,6 +26,17 @@ TEST(NumaDeviceNodeUnknown, FiresOnBareMetal) {
   EXPECT_TRUE(found[0].fixes[0].needs_root);
 }
 
+TEST(NumaDeviceNodeUnknown, InAFileOfAnotherToolNobodyAskedTheKernel) {
+  Machine machine = without_nodes();
+  const std::uint32_t file = machine.places.add("topology.xml");
+  for (model::PciDevice& device : machine.pci.devices)
+    device.numa = model::Observed<NumaId>::absent({file, 7, ""});
+  const auto found = findings_of(machine, "numa.device.node-unknown");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].evidence[0].text, "GPU 0: the file names no NUMA node for it");
+  EXPECT_EQ(found[0].evidence[0].source, "topology.xml:7");
+}
+
 TEST(NumaDeviceNodeUnknown, FiresAsInfoInAGuestWithTheTopologyFile) {
   Machine machine = without_nodes();
   set(machine.software.virtual_machine, std::string("KVM"));

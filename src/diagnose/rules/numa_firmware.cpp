@@ -20,10 +20,12 @@ void maps_overlap(const Machine& machine, Outcome& outcome) {
   draft.title = "NUMA nodes claim the same CPUs: firmware's tables are broken";
   draft.severity = model::Severity::kWarning;
   for (const model::Note& note : machine.notes) {
-    if (note.id == "numa.overlapping-maps") draft.evidence.push_back({note.text, "/sys/devices/system/node"});
+    if (note.id == "numa.overlapping-maps")
+      draft.evidence.push_back({note.text, place_of(machine, "/sys/devices/system/node")});
   }
   if (draft.evidence.empty()) {
-    draft.evidence.push_back({"CPU maps of the NUMA nodes overlap", "/sys/devices/system/node/node*/cpumap"});
+    draft.evidence.push_back(
+        {"CPU maps of the NUMA nodes overlap", place_of(machine, "/sys/devices/system/node/node*/cpumap")});
   }
   outcome.fire(std::move(draft));
 }
@@ -120,7 +122,7 @@ void packages_in_one_node(const Machine& machine, Outcome& outcome) {
   std::string text = count_of(machine.cpus.packages.size(), "socket") + ", one NUMA node with CPUs " +
                      to_list(nodes.front()->cpus);
   Draft draft{.title = count_of(machine.cpus.packages.size(), "socket") + " show as one NUMA node",
-              .evidence = {{std::move(text), "/sys/devices/system/node"}}};
+              .evidence = {{std::move(text), place_of(machine, "/sys/devices/system/node")}}};
   if (const auto* line = machine.software.kernel_command_line.get(); line != nullptr) {
     const bool off = line->find("numa=off") != std::string::npos;
     if (off)
@@ -154,17 +156,18 @@ void cells_cut_cores(const Machine& machine, Outcome& outcome) {
       const CpuSet online = core.cpus & machine.cpus.online;
       if (!splits_core(node->cpus, online)) continue;
       if (++cores == 1) {
+        draft.evidence.push_back({node_label(*node) + " has CPUs " + to_list(node->cpus),
+                                  place_of(machine, "/sys/devices/system/node")});
         draft.evidence.push_back(
-            {node_label(*node) + " has CPUs " + to_list(node->cpus), "/sys/devices/system/node"});
-        draft.evidence.push_back({"threads " + to_list(online) + " are one core", "/sys/devices/system/cpu"});
+            {"threads " + to_list(online) + " are one core", place_of(machine, "/sys/devices/system/cpu")});
       }
     }
     for (const model::Package& package : machine.cpus.packages) {
       if (cores > 0 || !draft.evidence.empty() || !cuts(node->cpus, package.cpus)) continue;
-      draft.evidence.push_back(
-          {node_label(*node) + " has CPUs " + to_list(node->cpus), "/sys/devices/system/node"});
+      draft.evidence.push_back({node_label(*node) + " has CPUs " + to_list(node->cpus),
+                                place_of(machine, "/sys/devices/system/node")});
       draft.evidence.push_back({"socket " + std::to_string(package.id) + " has CPUs " + to_list(package.cpus),
-                                "/sys/devices/system/cpu"});
+                                place_of(machine, "/sys/devices/system/cpu")});
     }
   }
   if (draft.evidence.empty()) return;

@@ -331,7 +331,7 @@ void small_bar(const Machine& machine, Outcome& outcome) {
   // Peers are what needs the window: other GPUs, or RDMA cards.
   if (gpus.empty() || gpus.size() + machine.rdma.size() < 2) return outcome.not_applicable();
   Gaps gaps("BAR size");
-  Gaps memory("memory size");
+  Gaps memory("memory size", Asked::kNvml);
   Draft draft;
   for (const Endpoint& card : gpus) {
     const PciDevice& device = machine.pci.devices[card.device];

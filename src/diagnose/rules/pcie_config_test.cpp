@@ -109,7 +109,7 @@ TEST(PcieAcsRedirect, UndecidedWithoutRoot) {
   EXPECT_EQ(gaps[0].missing,
             "ACS state of 0000:12:00.0, 0000:12:01.0, 0000:42:00.0, 0000:42:01.0, 0000:52:00.0 and 11 more: "
             "permission denied");
-  EXPECT_EQ(gaps[0].collect, "sudo angio collect");
+  EXPECT_EQ(gaps[0].collect, "sudo angio collect (only root may read this; nothing is changed)");
 }
 
 Machine guest() {

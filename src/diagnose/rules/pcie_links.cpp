@@ -223,7 +223,7 @@ void report_idle(const std::vector<std::string>& idle, Outcome& outcome) {
   if (idle.empty()) return;
   outcome.undecided(
       "link speed under load of " + list_of(idle) + ": not seen working, and idle GPUs lower it",
-      "angio collect while a job runs");
+      "angio collect while a job runs", Asked::kNvml);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST(PcieLinkSpeedReduced, UndecidedWhileIdle) {
   const auto gaps = undecided_of(machine, "pcie.link.speed-reduced");
   ASSERT_EQ(gaps.size(), 1U);
   EXPECT_EQ(gaps[0].missing,
-            "link speed under load of GPU 0, GPU 1, GPU 2, GPU 3, GPU 4 and 3 more: not seen working, and "
+            "link speed under load of GPUs 0-7: not seen working, and "
             "idle GPUs "
             "lower it");
   EXPECT_EQ(gaps[0].collect, "angio collect while a job runs");

@@ -101,7 +101,7 @@ void p2p_disabled(const Machine& machine, Outcome& outcome) {
     const std::string text = text_of(*use.setting);
     if (unknown)
       return outcome.undecided("whether " + text + " costs NVLink: link states not collected",
-                               "angio collect on the node");
+                               "angio collect on the node", Asked::kNvml);
     Draft draft = draft_for(machine, use,
                             text + (has_nvlink(machine) ? " takes NVLink away from NCCL"
                                                         : " sends GPU traffic through host memory"));

@@ -16,11 +16,15 @@ namespace angio::diagnose {
 // Evidence with the place where the value was seen.
 model::Evidence seen(const model::Machine& machine, const model::Source& source, std::string text);
 
+// The place where every node has such values; for a machine made of another tool's text, that text.
+std::string place_of(const model::Machine& machine, std::string path);
+
 // "GPU 5"; with its address "GPU 5 (0000:b7:00.0)".
 std::string gpu_label(const model::Gpu& gpu);
 std::string gpu_label_with_address(const model::Gpu& gpu);
 
-// "GPU 0, GPU 1, GPU 4"; above six the first five and "3 more".
+// "GPU 0, GPU 1, GPU 4"; above six items neighbours become ranges, "GPUs 0-7, mlx5_0 to mlx5_7"; what is
+// still above six ends in "and 3 more".
 std::string list_of(const std::vector<std::string>& items);
 
 // "permission denied", "not collected", "Input/output error (EIO)".
@@ -31,7 +35,7 @@ std::string in_words(model::Reason reason, int error);
 //   gaps.report(outcome);
 class Gaps {
  public:
-  explicit Gaps(std::string what) : what_(std::move(what)) {}
+  explicit Gaps(std::string what, Asked asked = Asked::kMachine) : what_(std::move(what)), asked_(asked) {}
   template <typename T>
   void add(std::string device, const model::Observed<T>& value) {
     if (value.is_absent()) return;  // looked and not there: nothing is missing
@@ -43,6 +47,7 @@ class Gaps {
 
  private:
   std::string what_;
+  Asked asked_;
   std::vector<std::string> devices_;
   model::Reason reason_ = model::Reason::kNotCollected;
   int error_ = 0;
@@ -50,8 +55,9 @@ class Gaps {
 
 // One unread attribute of the machine: "zone_reclaim_mode: permission denied".
 template <typename T>
-void gap(Outcome& outcome, const std::string& what, const model::Observed<T>& value) {
-  Gaps gaps(what);
+void gap(Outcome& outcome, const std::string& what, const model::Observed<T>& value,
+         Asked asked = Asked::kMachine) {
+  Gaps gaps(what, asked);
   gaps.add({}, value);
   gaps.report(outcome);
 }

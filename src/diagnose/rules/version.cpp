@@ -151,7 +151,8 @@ void cuda_driver_too_old(const Machine& machine, Outcome& outcome) {
   if (!driver.is_known()) return gap(outcome, "version of the loaded NVIDIA driver", driver);
   const auto branch = branch_of(*driver.get());
   if (!branch)
-    return outcome.undecided("driver version " + *driver.get() + " is not understood", "angio collect");
+    return outcome.undecided("driver version " + *driver.get() + " is not understood",
+                             "nothing: angio does not know this form of a driver version");
   std::optional<Demand> worst;
   for (const Process& process : machine.processes) {
     if (!std::ranges::any_of(process.libraries, stands_apart))
@@ -317,7 +318,8 @@ void nccl_too_old(const Machine& machine, Outcome& outcome) {
   const model::Gpu* newest = nullptr;
   const knowledge::NcclFact* fact = needed_for_gpus(machine, newest);
   if (newest == nullptr)
-    return gap(outcome, "compute capability of the GPUs", machine.gpus.front().compute_capability);
+    return gap(outcome, "compute capability of the GPUs", machine.gpus.front().compute_capability,
+               Asked::kNvml);
   if (fact == nullptr) return;
   const auto bad = [&](const std::string& version) {
     return knowledge::compare_versions(version, fact->since).value_or(0) < 0;
