@@ -12,6 +12,8 @@ option(ANGIO_WERROR "Warnings are errors" OFF)
 if(ANGIO_WERROR)
   target_compile_options(angio_options INTERFACE -Werror)
 endif()
+# The libraries also go into libangio.so. One flag for all, so that all share the compiled headers.
+target_compile_options(angio_options INTERFACE -fPIC)
 target_include_directories(angio_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 if(ANGIO_SANITIZE)
   target_compile_options(angio_options INTERFACE -fsanitize=${ANGIO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
