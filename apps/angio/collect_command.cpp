@@ -15,6 +15,7 @@
 #include "host/discreet.hpp"
 #include "probe/live_root.hpp"
 #include "probe/machine_probe.hpp"
+#include "probe/place.hpp"
 #include "probe/snapshot/scrub.hpp"
 #include "probe/snapshot/snapshot.hpp"
 
@@ -93,7 +94,8 @@ class Refused {
     if (!processes_.empty())
       parts.push_back("threads, memory and libraries of " + std::to_string(processes_.size()) +
                       (processes_.size() == 1 ? " process" : " processes"));
-    if (others_ > 0) parts.push_back(count_of(others_, "file") + " such as " + printable(first_));
+    if (others_ > 0)
+      parts.push_back(count_of(others_, "file") + " such as " + printable(probe::name_of_path(first_)));
     return join(parts, "; ");
   }
 
@@ -130,6 +132,11 @@ Result<probe::Snapshot> take_snapshot(const Options& options, const host::Clock&
   Result<std::unique_ptr<host::Root>> root =
       options.root.empty() ? probe::make_live_machine_root() : probe::make_tree_root(options.root);
   if (!root) return std::unexpected(std::move(root.error()));
+  for (const std::uint32_t id : options.processes) {
+    if (!(*root)->exists("/proc/" + std::to_string(id)))
+      return fail(ErrorCode::kNotFound, "there is no process " + std::to_string(id),
+                  "Look for its number with pgrep -af NAME; a container shows only its own processes");
+  }
   progress.step("reading this machine");
   const host::RecordingRoot recorder(**root);
   probe::ProbeOptions what;

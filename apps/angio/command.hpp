@@ -29,7 +29,17 @@ enum ExitCode : int {
 struct Command {
   const char* name;
   void (*setup)(CLI::App& app, int& exit_code);
+  // For a command that starts another program: what stands behind its own options is not ours to parse, and
+  // how signals are handled is not ours to change. Gets the words from the command's name on.
+  int (*run_words)(int argc, char** argv) = nullptr;
 };
+
+// Parses argv with app, runs the callback of the chosen command and returns the exit code it stored; prints
+// help, version and usage errors.
+int parse_and_run(CLI::App& app, int argc, char** argv, const int& exit_code);
+
+// The look of every help text.
+void style_help(CLI::App& app);
 
 // Every command, in the order of the help.
 std::span<const Command> commands();

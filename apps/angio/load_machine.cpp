@@ -2,12 +2,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/text.hpp"
 #include "command.hpp"
 #include "host/root.hpp"
 #include "import/import.hpp"
+#include "import/job_log/job_log.hpp"
 #include "probe/live_root.hpp"
 #include "probe/machine_probe.hpp"
 #include "probe/snapshot/snapshot.hpp"
@@ -43,6 +47,23 @@ Result<model::Machine> load_directory(const std::string& path) {
   return machine;
 }
 
+struct Artefact {
+  std::string name;
+  std::string content;
+};
+
+// Files of the job that `angio collect --job` put into the snapshot.
+std::vector<Artefact> take_artefacts(const host::Recording& recording) {
+  constexpr std::string_view kPlace = "/@job/";
+  std::vector<Artefact> artefacts;
+  for (auto at = recording.lower_bound(kPlace); at != recording.end() && at->first.starts_with(kPlace);
+       ++at) {
+    const auto& content = at->second.content;
+    if (content && *content) artefacts.push_back({at->first.substr(kPlace.size()), **content});
+  }
+  return artefacts;
+}
+
 }  // namespace
 
 Result<model::Machine> load_machine(const std::string& path) {
@@ -55,7 +76,20 @@ Result<model::Machine> load_machine(const std::string& path) {
   if (!bytes->starts_with(kSnapshotStart)) return import::import_machine(*bytes, name);
   auto snapshot = probe::parse_snapshot(*bytes, name);
   if (!snapshot) return std::unexpected(std::move(snapshot.error()));
-  return probe::machine_of(std::move(*snapshot), name);
+  const std::vector<Artefact> artefacts = take_artefacts(snapshot->recording);
+  model::Machine machine = probe::machine_of(std::move(*snapshot), name);
+  for (const Artefact& artefact : artefacts)
+    import::job_log::add_log(artefact.content, artefact.name, machine);
+  return machine;
+}
+
+Result<void> add_logs(const std::vector<std::string>& files, model::Machine& machine) {
+  for (const std::string& file : files) {
+    const auto bytes = read_input(file);
+    if (!bytes) return std::unexpected(bytes.error());
+    import::job_log::add_log(*bytes, file == "-" ? "standard input" : file, machine);
+  }
+  return {};
 }
 
 }  // namespace angio::app

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "model/machine.hpp"
@@ -12,5 +13,8 @@ namespace angio::app {
 // path: "" this host; "-" standard input; a directory: a captured root with /sys and /proc in it;
 // a file: a snapshot, or foreign text whose kind is recognised. Errors name the path.
 Result<model::Machine> load_machine(const std::string& path);
+
+// Reads logs of the job that ran there and of its kernel; what they tell of memory goes into the machine.
+Result<void> add_logs(const std::vector<std::string>& files, model::Machine& machine);
 
 }  // namespace angio::app

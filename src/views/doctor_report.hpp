@@ -19,6 +19,7 @@ struct DoctorReport {
     std::string origin;                // "live", "snapshot node-3.snap"
     std::string description;           // "8 x NVIDIA H100 80GB HBM3, 8 RDMA devices, 2 NUMA nodes"
     std::vector<model::Note> notes{};  // of the source: cut off, unknown lines
+    std::string captured{};            // RFC 3339, UTC; empty where the source does not tell
   };
   struct Unreadable {
     std::string file;
@@ -32,6 +33,7 @@ struct DoctorReport {
     std::vector<model::Finding> gone;  // found then, not now
   };
 
+  std::string tool;  // "angio 0.1.0": who looked
   std::vector<Node> nodes;
   std::vector<diagnose::NodeGroup> groups;
   std::vector<model::Finding> findings;  // of all nodes, ranked
@@ -40,6 +42,7 @@ struct DoctorReport {
   std::vector<Unreadable> unreadable;
   std::vector<Past> past;
   double seconds = 0;
+  std::vector<std::string> remarks;  // on what was given: a file twice, a node twice
   bool show_undecided = false;
 };
 

@@ -24,7 +24,7 @@ void add_fixes(const knowledge::RuleText& rule, Fields& fields) {
   const char* label = "fix";
   for (const knowledge::FixText& fix : rule.fixes) {
     fields.rows.emplace_back(label, plain(std::string(fix.text)));
-    if (!fix.command.empty()) fields.rows.emplace_back("", toned(std::string(fix.command), Tone::kStrong));
+    if (!fix.command.empty()) fields.rows.emplace_back("", report::command(std::string(fix.command)));
     if (!fix.risk.empty()) fields.rows.emplace_back("", plain("risk: " + std::string(fix.risk)));
     label = "or";
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <tuple>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -119,7 +120,7 @@ std::string risk_of(const model::Fix& fix) {
 // The command stands alone, to be copied as it is.
 void add_fix(const model::Fix& fix, const char* label, Fields& fields) {
   fields.rows.emplace_back(label, plain(fix.text));
-  if (!fix.command.empty()) fields.rows.emplace_back("", toned(fix.command, Tone::kStrong));
+  if (!fix.command.empty()) fields.rows.emplace_back("", report::command(fix.command));
   if (const std::string risk = risk_of(fix); !risk.empty())
     fields.rows.emplace_back("risk", toned(risk, Tone::kQuiet));
 }
@@ -199,30 +200,43 @@ void add_past(const DoctorReport::Past& past, Document& document) {
   document.blocks.emplace_back(std::move(fields));
 }
 
+// The same gap on fifty nodes is one entry.
+struct OpenEntry {
+  const model::Undecided* gap = nullptr;
+  std::vector<std::string> nodes;
+};
+
+std::vector<OpenEntry> merge(const std::vector<model::Undecided>& gaps) {
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+  std::vector<OpenEntry> entries;
+  std::map<Key, std::size_t> places;
+  for (const model::Undecided& gap : gaps) {
+    const auto [place, is_new] = places.try_emplace({gap.rule, gap.missing, gap.collect}, entries.size());
+    if (is_new) entries.push_back({&gap, {}});
+    std::vector<std::string>& nodes = entries[place->second].nodes;
+    if (nodes.empty() || nodes.back() != gap.node) nodes.push_back(gap.node);
+  }
+  return entries;
+}
+
 void add_undecided(const DoctorReport& report, Document& document) {
-  for (const model::Undecided& gap : report.undecided) {
+  for (const OpenEntry& entry : merge(report.undecided)) {
     Line head{{"UNDECIDED ", Tone::kUnknown}};
-    if (report.nodes.size() > 1) head.push_back({gap.node + "  ", Tone::kStrong});
-    head.push_back({printable(gap.missing), Tone::kPlain});
+    if (report.nodes.size() > 1) head.push_back({names(entry.nodes) + "  ", Tone::kStrong});
+    head.push_back({printable(entry.gap->missing), Tone::kPlain});
     document.blocks.emplace_back(Paragraph{std::move(head)});
     Fields fields;
-    fields.rows.emplace_back("collect", plain(gap.collect));
-    fields.rows.emplace_back("rule", toned(gap.rule, Tone::kQuiet));
+    fields.rows.emplace_back("collect", plain(printable(entry.gap->collect)));
+    fields.rows.emplace_back("rule", toned(entry.gap->rule, Tone::kQuiet));
     document.blocks.emplace_back(std::move(fields));
   }
 }
 
-std::size_t rules_undecided(const DoctorReport& report) {
-  std::set<std::string_view> rules;
-  for (const model::Undecided& gap : report.undecided)
-    rules.insert(gap.rule);
-  return rules.size();
-}
-
+// Counts what stands on the page, so that a reader who counts comes to the same.
 std::string closing_line(const DoctorReport& report) {
-  const std::size_t open = rules_undecided(report);
+  const std::size_t open = merge(report.undecided).size();
   std::string line =
-      report.findings.empty() ? "no findings; " : count_of(report.findings.size(), "finding") + ", ";
+      report.findings.empty() ? "no findings; " : count_of(merge(report.findings).size(), "finding") + ", ";
   const std::string undecided = std::to_string(open) + " undecided" +
                                 (open > 0 && !report.show_undecided ? " (angio doctor --undecided)" : "");
   const std::string held = count_of(rules_held(report), "rule") + " held";
@@ -232,6 +246,24 @@ std::string closing_line(const DoctorReport& report) {
 
 }  // namespace
 
+std::string provenance(const DoctorReport& report) {
+  std::set<std::string_view> times;
+  for (const DoctorReport::Node& node : report.nodes) {
+    if (!node.captured.empty()) times.insert(node.captured);
+  }
+  const auto unknown =
+      std::ranges::count_if(report.nodes, [](const auto& node) { return node.captured.empty(); });
+  std::vector<std::string> parts;
+  if (!report.tool.empty()) parts.push_back(report.tool);
+  if (times.size() == 1) parts.push_back("captured " + printable(*times.begin()));
+  if (times.size() > 1)
+    parts.push_back(fmt::format("captured {} to {}", printable(*times.begin()), printable(*times.rbegin())));
+  if (unknown > 0 && !times.empty())
+    parts.push_back(count_of(static_cast<std::size_t>(unknown), "node") + " without a time of capture");
+  if (times.empty() && !report.nodes.empty()) parts.emplace_back("time of capture not in the source");
+  return join(parts, "; ");
+}
+
 Document doctor_document(const DoctorReport& report) {
   Document document;
   if (!report.nodes.empty())
@@ -240,6 +272,10 @@ Document doctor_document(const DoctorReport& report) {
   for (const DoctorReport::Unreadable& file : report.unreadable) {
     document.blocks.emplace_back(
         Paragraph{{{"UNREADABLE", Tone::kUnknown}, {" " + printable(file.reason), Tone::kPlain}}});
+  }
+  for (const std::string& remark : report.remarks) {
+    document.blocks.emplace_back(
+        Paragraph{{{"NOTE      ", Tone::kUnknown}, {printable(remark), Tone::kPlain}}});
   }
   for (const DoctorReport::Node& node : report.nodes)
     add_notes(node, document);

@@ -8,6 +8,9 @@
 namespace angio::views {
 
 report::Document doctor_document(const DoctorReport& report);
+// Who looked and when the nodes were captured: a page that is kept or mailed must say it, a terminal need
+// not. Empty when nobody knows.
+std::string provenance(const DoctorReport& report);
 
 // `angio explain`: the list of rules, or one rule's text.
 report::Document rules_document();

@@ -96,6 +96,65 @@ TEST(DoctorView, TheSameTroubleOnManyNodesIsOneEntry) {
   EXPECT_EQ(text.find("CRITICAL"), text.rfind("CRITICAL"));
 }
 
+TEST(DoctorView, TheSameGapOnManyNodesIsOneEntryAndCountsAsOne) {
+  DoctorReport report;
+  report.show_undecided = true;
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    model::Diagnosis open;
+    open.undecided = {
+        {"pcie.acs.redirect", name, "ACS state: permission denied", "sudo angio collect"},
+        {"pcie.payload.small", name, "max payload of n" + std::to_string(i % 2), "angio collect"}};
+    open.findings = {peermem(name)};
+    add_node(report, {name, "test", ""}, open);
+  }
+  report.groups = {{{"n0", "n1", "n2", "n3", "n4"}, {}}};
+  const std::string text = render_terminal(doctor_document(report), {});
+  EXPECT_NE(text.find("UNDECIDED n0 n1 n2 and 2 more  ACS state: permission denied"), std::string::npos);
+  EXPECT_EQ(text.find("ACS state"), text.rfind("ACS state"));
+  EXPECT_NE(text.find("UNDECIDED n0 n2 n4  max payload of n0"), std::string::npos);
+  EXPECT_NE(text.find("1 finding, 3 undecided, 0 rules held"), std::string::npos) << text;
+}
+
+TEST(DoctorView, ACommandLongerThanTheTerminalCanBeCopied) {
+  DoctorReport report;
+  model::Diagnosis ill;
+  ill.findings = {peermem("x")};
+  ill.findings[0].fixes[0].command =
+      "echo <node> | sudo tee /sys/bus/pci/devices/0000:18:00.0/numa_node; cat /proc/modules";
+  add_node(report, {"x", "test", ""}, ill);
+  const std::string text = render_terminal(doctor_document(report), {});
+  EXPECT_NE(text.find("                  echo <node> | sudo tee \\\n"
+                      "                  /sys/bus/pci/devices/0000:18:00.0/numa_node; cat /proc/modules\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(DoctorView, ProvenanceSaysWhoLookedAndWhenTheNodesWereCaptured) {
+  DoctorReport report = three_nodes();
+  EXPECT_EQ(provenance(report), "time of capture not in the source");
+  report.tool = "angio 1.2.3";
+  report.nodes[0].captured = "2026-11-01T08:00:00Z";
+  report.nodes[1].captured = "2026-11-02T08:00:00Z";
+  EXPECT_EQ(
+      provenance(report),
+      "angio 1.2.3; captured 2026-11-01T08:00:00Z to 2026-11-02T08:00:00Z; 1 node without a time of capture");
+  report.nodes.resize(1);
+  EXPECT_EQ(provenance(report), "angio 1.2.3; captured 2026-11-01T08:00:00Z");
+  EXPECT_EQ(*findings_json(report).find("tool")->as_string(), "angio 1.2.3");
+  EXPECT_EQ(*findings_json(report).find("nodes")->as_array()->at(0).find("captured")->as_string(),
+            "2026-11-01T08:00:00Z");
+}
+
+TEST(DoctorView, RemarksOnWhatWasGivenComeBeforeTheFindings) {
+  DoctorReport report = three_nodes();
+  report.remarks = {"a.snap was given 2 times; it is read once"};
+  const std::string text = render_terminal(doctor_document(report), {});
+  const std::size_t at = text.find("NOTE      a.snap was given 2 times; it is read once");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LT(at, text.find("CRITICAL"));
+}
+
 TEST(DoctorView, HostileTextDoesNotReachTheTerminal) {
   DoctorReport report;
   model::Diagnosis ill;

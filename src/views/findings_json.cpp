@@ -90,6 +90,7 @@ Json findings_json(const DoctorReport& report) {
     nodes.push_back(Json::object({{"name", node.name},
                                   {"origin", node.origin},
                                   {"description", node.description},
+                                  {"captured", node.captured.empty() ? Json() : Json(node.captured)},
                                   {"notes", notes_json(node.notes)}}));
   }
   Json findings = Json::array();
@@ -110,6 +111,8 @@ Json findings_json(const DoctorReport& report) {
     unreadable.push_back(Json::object({{"file", file.file}, {"reason", file.reason}}));
   }
   return Json::object({{"schema", "angio.findings/1"},
+                       {"tool", report.tool.empty() ? Json() : Json(report.tool)},
+                       {"remarks", strings(report.remarks)},
                        {"nodes", std::move(nodes)},
                        {"groups", groups_json(report)},
                        {"findings", std::move(findings)},

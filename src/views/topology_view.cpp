@@ -39,7 +39,7 @@ std::vector<std::string> untold(const Machine& machine) {
     }
   }
   if (machine.pci.devices.empty()) missing.emplace_back("PCI tree and links");
-  const auto linkless = [](const model::Gpu& gpu) { return gpu.links.empty(); };
+  const auto linkless = [](const model::Gpu& gpu) { return gpu.links.empty() && gpu.linked.empty(); };
   if (!machine.gpus.empty() && !machine.stated_paths && std::ranges::all_of(machine.gpus, linkless)) {
     missing.emplace_back("links between GPUs (none were reported)");
   }

@@ -1,0 +1,149 @@
+#include "bench_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/text.hpp"
+#include "bench/memory_bench.hpp"
+#include "bench_compare.hpp"
+#include "command.hpp"
+#include "host/libraries.hpp"
+#include "probe/live_root.hpp"
+#include "probe/machine_probe.hpp"
+#include "views/bench_memory_view.hpp"
+
+namespace angio::app {
+namespace {
+
+struct Options {
+  std::string nodes;
+  std::string size;
+  std::optional<std::uint32_t> threads;
+  double seconds = bench::MemoryWish{}.seconds;
+  bool cache_lines = false;
+  std::string format = "terminal";
+  std::string out = "-";
+};
+
+Result<bench::MemoryWish> wish_of(const Options& options) {
+  bench::MemoryWish wish;
+  if (!options.nodes.empty()) {
+    wish.nodes = parse_cpu_list(options.nodes);
+    if (!wish.nodes) {
+      return fail(ErrorCode::kInvalidInput,
+                  "--nodes \"" + printable(options.nodes) + "\" is no list of node numbers",
+                  "for example --nodes 0,1 or 0-3");
+    }
+  }
+  if (!options.size.empty()) {
+    const auto bytes = parse_byte_count(options.size);
+    if (!bytes) {
+      return fail(ErrorCode::kInvalidInput, "--size \"" + printable(options.size) + "\" is no size",
+                  "for example --size 256MiB");
+    }
+    wish.size = Bytes{*bytes};
+  }
+  wish.threads = options.threads;
+  wish.seconds = options.seconds;
+  wish.cache_lines = options.cache_lines;
+  return wish;
+}
+
+int usage(const Error& error) {
+  (void)report_error(error);
+  return kUsage;
+}
+
+// A line on a terminal that goes away again.
+class Progress {
+ public:
+  Progress() : shown_(isatty(STDERR_FILENO) != 0) {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { put("\r\033[K"); }
+  void announce(const bench::MemoryPlan& plan) const {
+    if (!shown_) return;
+    say(fmt::format("angio: {} figures, {}; GPUs, if there are any, come on top", plan.figures,
+                    bench::duration_in_words(plan.expected_seconds)));
+  }
+  void step(const std::string& what) const { put("\r\033[Kangio: " + what); }
+
+ private:
+  void put(const std::string& text) const {
+    if (shown_ && write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+  }
+  bool shown_;
+};
+
+int show(const Options& options, const model::MemoryBench& measured) {
+  report::TerminalStyle style = options.out == "-" ? terminal_style() : report::TerminalStyle{};
+  const std::string text = options.format == "json"
+                               ? to_text(views::memory_bench_json(measured)) + "\n"
+                               : report::render_terminal(views::memory_bench_document(measured), style);
+  if (options.out == "-") return print(text);
+  if (auto done = write_output(options.out, text); !done) return report_error(done.error());
+  return kOk;
+}
+
+int measure_memory(const Options& options) {
+  const auto wish = wish_of(options);
+  if (!wish) return usage(wish.error());
+  auto root = probe::make_live_machine_root();
+  if (!root) return report_error(root.error());
+  const model::Machine machine = probe::probe_machine(**root, {{}, false});
+  const auto plan = bench::plan_memory_bench(machine, *wish, bench::read_available(machine.numa, **root));
+  if (!plan)
+    return plan.error().code == ErrorCode::kInvalidInput ? usage(plan.error()) : report_error(plan.error());
+  const auto libraries = host::make_library_loader();
+  model::MemoryBench measured;
+  int signal = 0;
+  {
+    const bench::Interrupts interrupts;
+    const Progress progress;
+    progress.announce(*plan);
+    const auto step = [&progress](const std::string& what) { progress.step(what); };
+    measured = bench::run_memory_bench(machine, *plan, {**root, *libraries, interrupts, step});
+    signal = interrupts.pending();
+  }
+  const int shown = show(options, measured);
+  constexpr int kSignalled = 128;  // as a shell says it
+  return signal != 0 && shown == kOk ? kSignalled + signal : shown;
+}
+
+void setup_memory(CLI::App& bench, int& exit_code) {
+  CLI::App* command = bench.add_subcommand(
+      "memory", "Bandwidth and latency from the CPUs of each node to the memory of each");
+  const auto options = std::make_shared<Options>();
+  command->add_option("--nodes", options->nodes, "Only these nodes: 0,1 or 0-3")->type_name("LIST");
+  command
+      ->add_option("--size", options->size, "Buffer on each node; else beyond the caches, 256 MiB at least")
+      ->type_name("SIZE");
+  command->add_option("--threads", options->threads, "Threads on each node; else one a core")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65536));
+  command->add_option("--seconds", options->seconds, "Time for each figure; else 0.4")
+      ->type_name("S")
+      ->check(CLI::Range(0.001, 3600.0));
+  command->add_flag("--cache-lines", options->cache_lines, "Also hand a cache line between every two cores");
+  command->add_option("--format", options->format, "How to show it")
+      ->check(CLI::IsMember({"terminal", "json"}));
+  command->add_option("--out", options->out, "Write here, not to standard output")->type_name("FILE");
+  command->callback([options, &exit_code] { exit_code = measure_memory(*options); });
+}
+
+}  // namespace
+
+void setup_bench(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure memory between nodes, or one command against another");
+  command->require_subcommand(1);
+  setup_memory(*command, exit_code);
+  setup_bench_compare(*command, exit_code);
+}
+
+}  // namespace angio::app
