@@ -1,6 +1,7 @@
 // /proc/<pid>/numa_maps without addresses and names: sums by policy, kind and page size.
 // Format: Documentation/filesystems/proc.rst and numa(7).
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -81,7 +82,7 @@ void add(Sums& sums, const Words& words) {
   for (const auto& [node, pages] : words.pages) {
     const double share = static_cast<double>(words.written) / all;
     const auto part =
-        share < 1 ? static_cast<std::uint64_t>(static_cast<double>(pages) * share + 0.5) : pages;
+        share < 1 ? static_cast<std::uint64_t>(std::llround(static_cast<double>(pages) * share)) : pages;
     if (part > 0) written.pages[node] += part;
     if (part < pages) sum.pages[node] += pages - part;
   }

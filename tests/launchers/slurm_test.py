@@ -36,8 +36,7 @@ def own_address():
 
 
 def ranks_of(text):
-    found = [json.loads(line.partition("RANK ")[2]) for line in text.decode().splitlines() if "RANK {" in line]
-    return sorted(found, key=lambda rank: int(rank["RANK"]))
+    return sorted(support.reports(text, "RANK"), key=lambda rank: int(rank["RANK"]))
 
 
 class SlurmTest(unittest.TestCase):

@@ -1,6 +1,7 @@
 """What the launcher tests share: starting angio, finding processes that were left behind, skipping with a reason."""
 
 import ctypes
+import json
 import os
 import pathlib
 import subprocess
@@ -47,6 +48,12 @@ def state_of(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return None
+
+
+def reports(output, word):
+    """What ranks printed as `WORD {json}`. Launchers may put two ranks' lines on one, so each is read from where it begins."""
+    pieces = output.decode().split(word + " {")[1:]
+    return [json.JSONDecoder().raw_decode("{" + piece)[0] for piece in pieces]
 
 
 def wait_until(condition, seconds=10.0, what="condition"):

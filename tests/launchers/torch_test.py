@@ -47,8 +47,7 @@ class TorchTest(unittest.TestCase):
 
     def check(self, done):
         self.assertEqual(done.returncode, 0, (done.stdout + done.stderr).decode())
-        found = sorted((json.loads(line.partition("TRAINED ")[2]) for line in done.stdout.decode().splitlines() if "TRAINED {" in line),
-                       key=lambda rank: rank["rank"])
+        found = sorted(support.reports(done.stdout, "TRAINED"), key=lambda rank: rank["rank"])
         self.assertEqual([rank["rank"] for rank in found], [0, 1, 2, 3], done.stdout)
         self.assertEqual([rank["mask"] for rank in found], self.expected)
         self.assertEqual({rank["size"] for rank in found}, {4})

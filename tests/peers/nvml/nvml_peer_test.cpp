@@ -118,7 +118,7 @@ TEST(NvmlPeer, FillsTheModel) {
   EXPECT_EQ(gpu.fabric.get()->status, "Success");
   EXPECT_EQ(gpu.fabric.get()->cluster, "ab000000-0000-0000-0000-000000000001");
   EXPECT_EQ(gpu.fabric.get()->clique, 7U);
-  EXPECT_EQ(cite(machine, gpu.name.source()), "/@nvml/gpu/2/name");
+  EXPECT_EQ(cite(machine, gpu.name.source()), "NVML GPU 2, nvmlDeviceGetName");
 }
 
 TEST(NvmlPeer, FillsLinksAndPeers) {
