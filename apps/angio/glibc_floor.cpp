@@ -2,8 +2,8 @@
 // and 2.35 (Ubuntu 22.04). Nothing of ours calls them: Debian's static libstdc++ and libgcc do, and the
 // loader of an older system refuses a binary that names one function it lacks. The linker takes what the
 // executable defines before it looks into glibc. The file stands beside main and not in a library, of which
-// the linker takes a member only if something before it misses it. It can go when glibc 2.36 is the oldest
-// that Angio runs on. ./dev test looks at the versions needed.
+// the linker takes a member only if something before it misses it; libangio.so takes it too. It can go when
+// glibc 2.36 is the oldest that Angio runs on. ./dev test looks at the versions needed.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/random.h>

@@ -87,7 +87,8 @@ class Survey {
       const auto id = parse_integer<std::uint32_t>(name);
       if (!id) continue;
       const host::Read<std::string> status = root_.read("/proc/" + name + "/status");
-      const auto parent = process::status_field(status.value_or(""), "PPid");
+      const std::string text = status.value_or("");
+      const auto parent = process::status_field(text, "PPid");
       if (const auto number = parent ? parse_integer<std::uint32_t>(*parent) : std::nullopt)
         children_[*number].push_back(*id);
     }

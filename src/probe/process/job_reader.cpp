@@ -102,11 +102,12 @@ void JobReader::note_other(bool denied) {
     return look_.process.reset();
   }
   const host::Read<std::string> status = place_.root().read(place_.path("status"));
-  const auto state = status_field(status.value_or(""), "State");
+  const std::string text = status.value_or("");
+  const auto state = status_field(text, "State");
   look_.zombie = state && state->starts_with('Z');
   if (!look_.zombie) return look_.process.reset();
   take_status(place_, status, process());
-  process().command = status_field(*status, "Name").value_or("");
+  process().command = status_field(text, "Name").value_or("");
 }
 
 // The descriptors are looked at in read_open_files, or here for a process that is none of training.
@@ -120,14 +121,15 @@ void JobReader::note_segments() {
 
 void JobReader::read_all(const Wanted& wanted) {
   const host::Read<std::string> status = place_.root().read(place_.path("status"));
-  const auto state = status_field(status.value_or(""), "State");
+  const std::string text = status.value_or("");
+  const auto state = status_field(text, "State");
   if (!status || (state && state->starts_with('Z'))) {
     look_.zombie = status.has_value();
     if (!status) return look_.process.reset();
   }
   take_status(place_, status, process());
   process().command = command_of(place_.root().read(place_.path("cmdline")).value_or(""));
-  if (process().command.empty()) process().command = status_field(*status, "Name").value_or("");
+  if (process().command.empty()) process().command = status_field(text, "Name").value_or("");
   if (look_.zombie) return;
   const std::string owner = "/@tasks/owner/" + std::to_string(process().id);
   const host::Read<std::string> user = place_.root().read(owner);
@@ -158,8 +160,9 @@ model::Thread JobReader::read_thread(std::uint32_t id, const std::string& name) 
   thread.id = id;
   const std::string directory = place_.path("task") + "/" + name;
   const host::Read<std::string> stat = place_.root().read(directory + "/stat");
-  thread.name = stat_name(stat.value_or("")).value_or("");
-  thread.last_cpu = value_or_reason(place_, "task", last_cpu(stat.value_or("")), stat);
+  const std::string text = stat.value_or("");
+  thread.name = stat_name(text).value_or("");
+  thread.last_cpu = value_or_reason(place_, "task", last_cpu(text), stat);
   if (thread.last_cpu.is_absent()) return thread;  // it ended meanwhile
   const host::Read<std::string> mask = place_.root().read("/@tasks/affinity/" + name);
   if (mask) {
@@ -167,7 +170,8 @@ model::Thread JobReader::read_thread(std::uint32_t id, const std::string& name) 
     return thread;
   }
   const host::Read<std::string> status = place_.root().read(directory + "/status");
-  const auto list = status_field(status.value_or(""), "Cpus_allowed_list");
+  const std::string lines = status.value_or("");
+  const auto list = status_field(lines, "Cpus_allowed_list");
   thread.allowed = value_or_reason(place_, "task", list ? parse_cpu_list(*list) : std::nullopt, status);
   return thread;
 }
@@ -219,8 +223,9 @@ void JobReader::take_settings() {
 }
 
 void JobReader::take_libraries() {
-  std::vector<std::string_view> files;
-  for_each_line(maps_.value_or(""), '\n', [&](std::string_view line) {
+  const std::string_view maps = maps_ ? std::string_view(*maps_) : std::string_view();
+  std::vector<std::string_view> files;  // in maps_
+  for_each_line(maps, '\n', [&](std::string_view line) {
     const std::string_view file = mapped_file(line);
     if (!is_training_library(file.substr(file.rfind('/') + 1))) return;
     if (std::ranges::find(files, file) == files.end()) files.push_back(file);

@@ -1,6 +1,7 @@
 // Parsers of /proc/<pid> files for the process probe and its tests.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,12 +16,17 @@ namespace angio::probe::process {
 
 // The value behind "Cpus_allowed_list:" and its kin in a status file.
 std::optional<std::string_view> status_field(std::string_view status, std::string_view key);
+// The answer points into the text, which must not be a temporary: Text is std::string for such only.
+template <std::same_as<std::string> Text>
+std::optional<std::string_view> status_field(Text&& status, std::string_view key) = delete;
 
 // Field 39 of stat, the CPU a task last ran on. The name in field 2 may hold blanks and brackets.
 std::optional<std::uint32_t> last_cpu(std::string_view stat);
 
 // Field 2 of stat, without its brackets.
 std::optional<std::string_view> stat_name(std::string_view stat);
+template <std::same_as<std::string> Text>
+std::optional<std::string_view> stat_name(Text&& stat) = delete;
 
 struct MemoryUse {
   std::map<std::uint32_t, std::uint64_t> bytes_per_node;
