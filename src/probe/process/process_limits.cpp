@@ -9,6 +9,7 @@ namespace angio::probe::process {
 namespace {
 
 constexpr int kMaxDepth = 32;
+constexpr const char* kEventsV2 = "memory.events";
 
 // Calls look(directory) for the group and every one above it, up to the mount.
 template <typename Look>
@@ -23,6 +24,15 @@ void climb(const std::string& mount, std::string group, Look look) {
   }
 }
 
+// "oom 2" of a file of "name number" lines; 0 when it is not there.
+std::uint64_t event_count(std::string_view events, std::string_view name) {
+  for (const std::string_view line : split_lines(events)) {
+    const auto words = split_words(line);
+    if (words.size() == 2 && words[0] == name) return parse_integer<std::uint64_t>(words[1]).value_or(0);
+  }
+  return 0;
+}
+
 template <typename T>
 void tighten(Observed<T>& limit, const T& value, model::Source source) {
   if (!limit.is_known() || value < *limit.get()) limit = Observed<T>::known(value, source);
@@ -33,11 +43,14 @@ class GroupLimits {
   GroupLimits(const host::Root& root, model::Machine& machine, model::Process& process)
       : root_(root), machine_(machine), process_(process) {}
 
-  void memory(const std::string& directory, const char* leaf) {
+  // leaf: the limit's file; events: the one that counts kills.
+  void memory(const std::string& directory, const char* leaf, const char* events) {
     // v1 prints PAGE_COUNTER_MAX, about 2^63, for no limit: include/linux/page_counter.h.
     constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62U;
     const auto bytes = parse_integer<std::uint64_t>(trim(root_.read(directory + "/" + leaf).value_or("max")));
-    if (bytes && *bytes < kNoLimit) tighten(process_.memory_limit, Bytes{*bytes}, source(directory, leaf));
+    if (!bytes || *bytes >= kNoLimit) return;
+    tighten(process_.memory_limit, Bytes{*bytes}, source(directory, leaf));
+    note_kills(directory, events);
   }
 
   void cpu_v2(const std::string& directory) {
@@ -53,6 +66,25 @@ class GroupLimits {
   }
 
  private:
+  // Kills that this group's own limit caused. v2 counts in memory.events how often the limit was hit ("oom")
+  // and how many were killed by whatever killer ("oom_kill"): both must be there. v1 counts kills only (Linux
+  // Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst).
+  void note_kills(const std::string& directory, const char* leaf) {
+    const std::string name = directory + "/" + leaf;
+    const std::string events = root_.read(name).value_or("");
+    const std::uint64_t kills = event_count(events, "oom_kill");
+    const bool by_limit = std::string_view(leaf) != kEventsV2 || event_count(events, "oom") > 0;
+    if (kills == 0 || !by_limit ||
+        std::ranges::find(machine_.logs, name, &model::JobLog::name) != machine_.logs.end())
+      return;
+    model::MemoryEvent event;
+    event.kind = model::MemoryTrouble::kKernel;
+    event.constraint = model::OomConstraint::kCgroup;
+    event.text = "oom_kill " + std::to_string(kills) + " since the group was made";
+    event.source = source(directory, leaf);
+    machine_.logs.push_back({name, {std::move(event)}});
+  }
+
   model::Source source(const std::string& directory, const char* leaf) {
     return {machine_.places.add(directory), 0, leaf};
   }
@@ -76,7 +108,7 @@ void probe_group_limits(const host::Root& root, model::Machine& machine, model::
   GroupLimits limits(root, machine, process);
   if (const auto group = group_of(*groups, "memory")) {
     climb("/sys/fs/cgroup/memory", *group,
-          [&](const std::string& at) { limits.memory(at, "memory.limit_in_bytes"); });
+          [&](const std::string& at) { limits.memory(at, "memory.limit_in_bytes", "memory.oom_control"); });
   }
   if (const auto group = group_of(*groups, "cpu")) {
     climb("/sys/fs/cgroup/cpu", *group, [&](const std::string& at) { limits.cpu_v1(at); });
@@ -85,7 +117,7 @@ void probe_group_limits(const host::Root& root, model::Machine& machine, model::
     const std::string mount =
         root.exists("/sys/fs/cgroup/unified") ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup";
     climb(mount, *group, [&](const std::string& at) {
-      limits.memory(at, "memory.max");
+      limits.memory(at, "memory.max", kEventsV2);
       limits.cpu_v2(at);
     });
   }

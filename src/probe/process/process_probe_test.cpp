@@ -119,6 +119,7 @@ TEST(ProcessParts, ControlGroupsV1) {
   all["/proc/5/status"].content = "Name:\tx\n";
   all["/proc/5/cgroup"].content = "4:memory:/a\n3:cpu,cpuacct:/a/b\n0::/c\n";
   all["/sys/fs/cgroup/memory/a/memory.limit_in_bytes"].content = "9223372036854771712\n";
+  all["/sys/fs/cgroup/memory/a/memory.oom_control"].content = "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n";
   all["/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us"].content = "-1\n";
   all["/sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us"].content = "100000\n";
   all["/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us"].content = "150000\n";
@@ -127,7 +128,39 @@ TEST(ProcessParts, ControlGroupsV1) {
   model::Machine machine;
   probe_processes(*root, {5}, machine);
   EXPECT_TRUE(machine.processes.at(0).memory_limit.is_absent());
+  EXPECT_TRUE(machine.logs.empty());  // without a limit it killed nobody
   EXPECT_TRUE(machine.processes.at(0).cpu_limit.is(1.5));
+}
+
+// The machine's logs after a look at process 5 in a group with this limit and these events.
+std::vector<model::JobLog> kills(const std::string& limit, const std::string& events) {
+  host::Recording all;
+  all["/proc/5/status"].content = "Name:\tx\n";
+  all["/proc/6/status"].content = "Name:\ty\n";
+  for (const char* process : {"5", "6"})
+    all["/proc/" + std::string(process) + "/cgroup"].content = "0::/job\n";
+  all["/sys/fs/cgroup/job/memory.max"].content = limit;
+  all["/sys/fs/cgroup/job/memory.events"].content = events;
+  const auto root = host::make_memory_root(std::move(all), host::Scope::kComplete);
+  model::Machine machine;
+  probe_processes(*root, {5, 6}, machine);
+  return machine.logs;
+}
+
+TEST(ProcessParts, KillsByAGroupsLimitAreToldOnce) {
+  const auto logs = kills("1073741824\n", "low 0\nhigh 0\nmax 9\noom 2\noom_kill 3\n");
+  ASSERT_EQ(logs.size(), 1U);  // of two processes in the group
+  EXPECT_EQ(logs[0].name, "/sys/fs/cgroup/job/memory.events");
+  ASSERT_EQ(logs[0].memory.size(), 1U);
+  EXPECT_EQ(logs[0].memory[0].constraint, model::OomConstraint::kCgroup);
+  EXPECT_EQ(logs[0].memory[0].text, "oom_kill 3 since the group was made");
+}
+
+TEST(ProcessParts, KillsThatNoLimitOfTheGroupCausedAreNotItsOwn) {
+  EXPECT_TRUE(kills("max\n", "oom 2\noom_kill 3\n").empty());
+  EXPECT_TRUE(kills("1073741824\n", "oom 0\noom_kill 3\n").empty());  // the host ran full
+  EXPECT_TRUE(kills("1073741824\n", "oom 2\noom_kill 0\n").empty());
+  EXPECT_TRUE(kills("1073741824\n", "oom_kill many\n\x01").empty());
 }
 
 TEST(ProcessParts, ReducedAndRawNumaMapsAgree) {
