@@ -3,11 +3,14 @@
 and signals it was given. The last line is "N passed, N failed, N skipped"."""
 
 import argparse
+import ctypes
 import concurrent.futures
 import os
 import pathlib
+import platform
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -47,6 +50,38 @@ def has_policy():
         return done.stdout.startswith("prefer")
     except OSError:
         return False
+
+
+def refuse_set_mempolicy():
+    """What a container's seccomp profile does: set_mempolicy answers EPERM, everything else goes through.
+    Numbers of include/uapi/linux/{prctl,seccomp,bpf_common}.h and asm/unistd.h."""
+    number = {"x86_64": 238, "aarch64": 237}[platform.machine()]
+    load, jump_if_equal, give = 0x20, 0x15, 0x06
+    allow, refuse = 0x7FFF0000, 0x00050000 | 1
+    words = [(load, 0, 0, 0), (jump_if_equal, 0, 1, number), (give, 0, 0, refuse), (give, 0, 0, allow)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *word) for word in words))
+    program = struct.pack("HxxxxxxQ", len(words), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+class Seccomp(unittest.TestCase):
+    def setUp(self):
+        if platform.machine() not in ("x86_64", "aarch64"):
+            self.skipTest("the number of set_mempolicy is not known here")
+
+    def test_the_command_goes_on_with_its_cpus_and_one_line_says_what_is_missing(self):
+        done = run("--rank", "0", "--ranks", "1", *python(SHOW_CPUS), preexec=refuse_set_mempolicy)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"^angio: rank 0: set_mempolicy.* refused \(EPERM\): the container's seccomp profile")
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_strict_and_bind_do_not_start_it(self):
+        for option in (["--strict"], ["--memory", "bind"]):
+            done = run("--rank", "0", "--ranks", "1", *option, "echo", "ran", preexec=refuse_set_mempolicy)
+            self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+            self.assertIn("EPERM", done.stderr)
 
 
 class Rank(unittest.TestCase):
