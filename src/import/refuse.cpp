@@ -86,7 +86,8 @@ Error refuse_unknown(std::string_view bytes, const std::string& name) {
   return {ErrorCode::kInvalidInput,
           fmt::format("{}: not a file that describes a machine{}", file, looks_like(bytes)),
           "known are snapshots of angio collect, nvidia-smi topo -m, topo -p2p r and -q, lscpu, numactl "
-          "--hardware, lspci -vvv, and the topology XML of NCCL and hwloc"};
+          "--hardware, lspci -vvv, the topology XML of NCCL and hwloc, and logs that tell of memory that ran "
+          "out"};
 }
 
 }  // namespace angio::import
