@@ -109,13 +109,17 @@ std::vector<std::string> read_environment() {
   return entries;
 }
 
-std::string find_variable(std::span<const std::string> environment, std::string_view name) {
+std::optional<std::string> find_set_variable(std::span<const std::string> environment,
+                                             std::string_view name) {
   for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
       return entry.substr(name.size() + 1);
-    }
   }
-  return {};
+  return std::nullopt;
+}
+
+std::string find_variable(std::span<const std::string> environment, std::string_view name) {
+  return find_set_variable(environment, name).value_or("");
 }
 
 std::unique_ptr<Root> make_environment_root(std::span<const std::string> environment) {

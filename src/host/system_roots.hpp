@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +14,10 @@ namespace angio::host {
 
 // "NAME=value" of this process.
 std::vector<std::string> read_environment();
-// The value of one variable of such a list; empty when unset.
+// The value of one variable of such a list. Unset and empty differ: an empty CUDA_VISIBLE_DEVICES hides every
+// GPU.
+std::optional<std::string> find_set_variable(std::span<const std::string> environment, std::string_view name);
+// The same where they do not: empty when unset.
 std::string find_variable(std::span<const std::string> environment, std::string_view name);
 
 // "/NCCL_DEBUG" answers its value; "/" lists the names. Only what is_shareable_setting lets through;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "host/system_roots.hpp"
+
 namespace angio::launch {
 namespace {
 
@@ -14,15 +16,9 @@ bool is_named(std::string_view entry, std::string_view name) {
   return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
 }
 
-std::optional<std::string> value_of(Entries environment, std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (is_named(entry, name)) return entry.substr(name.size() + 1);
-  }
-  return std::nullopt;
-}
-
 VariableChange add_unless_set(Entries environment, const char* name, std::string value, std::string why) {
-  VariableChange change{name, std::move(value), value_of(environment, name), false, std::move(why)};
+  VariableChange change{name, std::move(value), host::find_set_variable(environment, name), false,
+                        std::move(why)};
   if (!change.before) return change;
   change.kept = true;
   change.why =
@@ -43,8 +39,9 @@ std::string adapter_list(const model::Machine& machine, const model::RankPlaceme
 // The variable that the user chooses devices with, or the one of the GPU's maker.
 const char* device_variable(const model::Machine& machine, std::uint32_t gpu, Entries environment) {
   if (machine.gpus[gpu].vendor != model::GpuVendor::kAmd) return "CUDA_VISIBLE_DEVICES";
-  if (value_of(environment, "ROCR_VISIBLE_DEVICES")) return "ROCR_VISIBLE_DEVICES";
-  return value_of(environment, "HIP_VISIBLE_DEVICES") ? "HIP_VISIBLE_DEVICES" : "ROCR_VISIBLE_DEVICES";
+  if (host::find_set_variable(environment, "ROCR_VISIBLE_DEVICES")) return "ROCR_VISIBLE_DEVICES";
+  return host::find_set_variable(environment, "HIP_VISIBLE_DEVICES") ? "HIP_VISIBLE_DEVICES"
+                                                                     : "ROCR_VISIBLE_DEVICES";
 }
 
 Result<VariableChange> narrow_devices(const model::Machine& machine, const model::RankPlacement& placement,
@@ -55,7 +52,7 @@ Result<VariableChange> narrow_devices(const model::Machine& machine, const model
                 "leave the option away");
   }
   const char* name = device_variable(machine, *placement.gpu, environment);
-  return VariableChange{name, placement.device, value_of(environment, name), false,
+  return VariableChange{name, placement.device, host::find_set_variable(environment, name), false,
                         "--devices own: the rank sees its own GPU only, as device 0"};
 }
 

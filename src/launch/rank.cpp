@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "host/system_roots.hpp"
 
 namespace angio::launch {
 namespace {
@@ -41,23 +42,15 @@ constexpr std::array kFamilies{
     Family{"SLURM_LOCALID", nullptr, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 };
 
-// An empty value is a value: it is no number, and that is said.
-std::optional<std::string_view> value_of(Entries environment, std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
-      return std::string_view(entry).substr(name.size() + 1);
-  }
-  return std::nullopt;
-}
-
 std::unexpected<Error> no_number(std::string_view name, std::string_view value) {
   return fail(ErrorCode::kInvalidInput,
               fmt::format("{}=\"{}\" is not a number from 0 on", name, printable(value)),
               "unset it, or say the local rank: --rank N");
 }
 
+// An empty value is a value: it is no number, and that is said.
 Result<Number> number_in(Entries environment, const char* name) {
-  const auto text = name == nullptr ? std::nullopt : value_of(environment, name);
+  const auto text = name == nullptr ? std::nullopt : host::find_set_variable(environment, name);
   if (!text) return std::nullopt;
   const auto number = parse_integer<std::uint32_t>(*text);
   if (!number) return no_number(name, *text);
@@ -66,9 +59,10 @@ Result<Number> number_in(Entries environment, const char* name) {
 
 // Slurm also sets SLURM_LOCALID=0 in a batch script, which is not a task of a step.
 bool is_in_effect(const Family& family, Entries environment) {
-  if (!value_of(environment, family.rank)) return false;
+  if (!host::find_set_variable(environment, family.rank)) return false;
   if (std::string_view(family.rank) != "SLURM_LOCALID") return true;
-  return value_of(environment, "SLURM_STEP_ID") || value_of(environment, "SLURM_STEPID");
+  return host::find_set_variable(environment, "SLURM_STEP_ID") ||
+         host::find_set_variable(environment, "SLURM_STEPID");
 }
 
 // What a rank and its number of ranks were read from.
@@ -81,7 +75,7 @@ Result<Counted> slurm_count(Entries environment) {
   const Result<Number> node = number_in(environment, "SLURM_NODEID");
   if (!node) return std::unexpected(node.error());
   for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
-    const auto text = value_of(environment, name);
+    const auto text = host::find_set_variable(environment, name);
     if (!text) continue;
     const Number count = tasks_on_node(*text, node->value_or(0));
     if (count) return Counted{count, name};
@@ -110,7 +104,8 @@ Result<Counted> count_of_ranks(const Family& family, Entries environment) {
   const std::string_view rank = family.rank;
   if (rank == "SLURM_LOCALID") return slurm_count(environment);
   if (rank == "FLUX_TASK_LOCAL_ID") return flux_count(environment);
-  if (rank == "LOCAL_RANK" && !value_of(environment, family.count)) return torch_count(environment);
+  if (rank == "LOCAL_RANK" && !host::find_set_variable(environment, family.count))
+    return torch_count(environment);
   const Result<Number> count = number_in(environment, family.count);
   if (!count) return std::unexpected(count.error());
   return Counted{*count, *count ? family.count : ""};

@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "host/system_roots.hpp"
 
 namespace angio::launch {
 namespace {
@@ -15,15 +16,6 @@ using Words = std::vector<std::string>;
 
 // torch.distributed.run --master-port.
 constexpr std::uint16_t kTorchPort = 29500;
-
-std::string variable(std::span<const std::string> environment, std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
-      return entry.substr(name.size() + 1);
-    }
-  }
-  return {};
-}
 
 void append(Words& words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -65,7 +57,7 @@ Rendezvous choose_master(const RemoteRequest& request, const std::string& first_
                          std::span<const std::string> environment) {
   Rendezvous master = request.master.value_or(Rendezvous{first_host, 0});
   if (master.port != 0) return master;
-  const std::string job = variable(environment, "SLURM_JOB_ID");
+  const std::string job = host::find_variable(environment, "SLURM_JOB_ID");
   const Words step{"SLURM_PROCID=0", "SLURM_JOB_NODELIST=x", "SLURM_JOB_ID=" + job};
   const auto derived = derive_rendezvous(step);
   master.port = job.empty() || !derived || !*derived ? kTorchPort : (*derived)->port;
@@ -78,7 +70,7 @@ Words per_task_variables(std::span<const std::string> environment) {
   Words set;
   for (const char* name : {"SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SLURM_GPU_BIND", "SLURM_CPU_BIND",
                            "SLURM_DISTRIBUTION"}) {
-    if (!variable(environment, name).empty()) set.emplace_back(name);
+    if (!host::find_variable(environment, name).empty()) set.emplace_back(name);
   }
   return set;
 }
@@ -108,7 +100,7 @@ Result<Words> mpi_hosts(const RemoteRequest& request, std::span<const std::strin
     if (!hosts) return std::unexpected(std::move(hosts).error().with_context(*request.hostfile));
     return hosts;
   }
-  if (!variable(environment, "SLURM_JOB_ID").empty()) {
+  if (!host::find_variable(environment, "SLURM_JOB_ID").empty()) {
     auto allocation = find_slurm_allocation(environment, request);
     if (!allocation) return std::unexpected(std::move(allocation).error());
     return std::move(allocation->hosts);
@@ -181,14 +173,14 @@ Result<MpiKind> recognise_mpirun(std::string_view version_text) {
 
 Result<SlurmAllocation> find_slurm_allocation(std::span<const std::string> environment,
                                               const RemoteRequest& request) {
-  SlurmAllocation allocation{variable(environment, "SLURM_JOB_ID"), {}};
+  SlurmAllocation allocation{host::find_variable(environment, "SLURM_JOB_ID"), {}};
   if (allocation.job_id.empty()) {
     return fail(ErrorCode::kInvalidInput,
                 "this is not inside an allocation of Slurm: SLURM_JOB_ID is not set",
                 "Get one, then run the same again: " + salloc_line(request));
   }
-  std::string list = variable(environment, "SLURM_JOB_NODELIST");
-  if (list.empty()) list = variable(environment, "SLURM_NODELIST");  // before Slurm 2.2, and kept
+  std::string list = host::find_variable(environment, "SLURM_JOB_NODELIST");
+  if (list.empty()) list = host::find_variable(environment, "SLURM_NODELIST");  // before Slurm 2.2, and kept
   if (list.empty()) return fail(ErrorCode::kInvalidInput, "SLURM_JOB_ID is set, SLURM_JOB_NODELIST is not");
   auto hosts = expand_hostlist(list);
   if (!hosts) return std::unexpected(std::move(hosts).error().with_context("SLURM_JOB_NODELIST"));

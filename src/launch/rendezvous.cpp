@@ -7,19 +7,11 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "host/system_roots.hpp"
 #include "launch/remote.hpp"
 
 namespace angio::launch {
 namespace {
-
-std::string variable(std::span<const std::string> environment, std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
-      return entry.substr(name.size() + 1);
-    }
-  }
-  return {};
-}
 
 bool is_ipv6(const std::string& text) {
   std::array<unsigned char, sizeof(in6_addr)> address{};
@@ -61,14 +53,15 @@ std::uint64_t hash_of(std::string_view text) {
 
 std::uint16_t slurm_port(std::span<const std::string> environment) {
   constexpr std::uint64_t kSteps = 16;  // of one job at a time
-  const auto job = parse_integer<std::uint64_t>(variable(environment, "SLURM_JOB_ID")).value_or(0);
-  const auto step = parse_integer<std::uint64_t>(variable(environment, "SLURM_STEP_ID")).value_or(0);
+  const auto job = parse_integer<std::uint64_t>(host::find_variable(environment, "SLURM_JOB_ID")).value_or(0);
+  const auto step =
+      parse_integer<std::uint64_t>(host::find_variable(environment, "SLURM_STEP_ID")).value_or(0);
   return port_from(job * kSteps + step % kSteps);
 }
 
 Result<std::optional<Rendezvous>> derive_slurm(std::span<const std::string> environment) {
-  std::string list = variable(environment, "SLURM_STEP_NODELIST");
-  if (list.empty()) list = variable(environment, "SLURM_JOB_NODELIST");
+  std::string list = host::find_variable(environment, "SLURM_STEP_NODELIST");
+  if (list.empty()) list = host::find_variable(environment, "SLURM_JOB_NODELIST");
   if (list.empty()) return std::nullopt;
   const Result<std::vector<std::string>> hosts = expand_hostlist(list);
   if (!hosts) return std::unexpected(hosts.error());
@@ -119,11 +112,11 @@ Result<Rendezvous> parse_master(std::string_view text) {
 }
 
 Result<std::optional<Rendezvous>> derive_rendezvous(std::span<const std::string> environment) {
-  if (!variable(environment, "MASTER_ADDR").empty()) return std::nullopt;
-  if (!variable(environment, "SLURM_PROCID").empty()) return derive_slurm(environment);
-  const std::string all = variable(environment, "OMPI_COMM_WORLD_SIZE");
-  const std::string job = variable(environment, "PMIX_NAMESPACE");
-  if (all.empty() || job.empty() || all != variable(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"))
+  if (!host::find_variable(environment, "MASTER_ADDR").empty()) return std::nullopt;
+  if (!host::find_variable(environment, "SLURM_PROCID").empty()) return derive_slurm(environment);
+  const std::string all = host::find_variable(environment, "OMPI_COMM_WORLD_SIZE");
+  const std::string job = host::find_variable(environment, "PMIX_NAMESPACE");
+  if (all.empty() || job.empty() || all != host::find_variable(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"))
     return std::nullopt;
   return Rendezvous{"127.0.0.1", port_from(hash_of(job))};
 }
@@ -134,7 +127,7 @@ Result<std::vector<std::string>> missing_rendezvous(const LocalRank& rank,
   const auto master = derive_rendezvous(environment);
   if (!master) return std::unexpected(master.error());
   RankNumbers numbers{*rank.global_rank, rank.rank, *rank.global_count, rank.count.value_or(0), 0};
-  const auto node = parse_integer<std::uint32_t>(variable(environment, "SLURM_NODEID"));
+  const auto node = parse_integer<std::uint32_t>(host::find_variable(environment, "SLURM_NODEID"));
   const bool several = rank.count.value_or(0) > 0;
   numbers.node_rank = node ? *node : several ? *rank.global_rank / *rank.count : 0;
   std::vector<std::string> missing;
@@ -143,7 +136,7 @@ Result<std::vector<std::string>> missing_rendezvous(const LocalRank& rank,
     const bool unknown = (name.starts_with("MASTER_") && !*master) ||
                          (name == "LOCAL_WORLD_SIZE" && !several) ||
                          (!node && !several && (name == "NODE_RANK" || name == "GROUP_RANK"));
-    if (!unknown && variable(environment, name).empty()) missing.push_back(entry);
+    if (!unknown && host::find_variable(environment, name).empty()) missing.push_back(entry);
   }
   return missing;
 }

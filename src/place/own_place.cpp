@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "host/system_roots.hpp"
 #include "launch/bind.hpp"
 #include "probe/live_root.hpp"
 #include "probe/machine_probe.hpp"
@@ -35,19 +36,11 @@ probe::PlacementQuestion question_of(const plan::PlanRequest& request, bool adap
 
 }  // namespace
 
-std::optional<std::string> value_in(std::span<const std::string> environment, std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
-      return entry.substr(name.size() + 1);
-  }
-  return std::nullopt;
-}
-
 plan::VisibleDevices visible_in(std::span<const std::string> environment) {
-  return {.cuda = value_in(environment, "CUDA_VISIBLE_DEVICES"),
-          .cuda_order = value_in(environment, "CUDA_DEVICE_ORDER"),
-          .rocr = value_in(environment, "ROCR_VISIBLE_DEVICES"),
-          .hip = value_in(environment, "HIP_VISIBLE_DEVICES")};
+  return {.cuda = host::find_set_variable(environment, "CUDA_VISIBLE_DEVICES"),
+          .cuda_order = host::find_set_variable(environment, "CUDA_DEVICE_ORDER"),
+          .rocr = host::find_set_variable(environment, "ROCR_VISIBLE_DEVICES"),
+          .hip = host::find_set_variable(environment, "HIP_VISIBLE_DEVICES")};
 }
 
 plan::PlanRequest live_request(plan::PlanRequest policy, std::span<const std::string> environment) {

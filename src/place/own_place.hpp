@@ -15,10 +15,6 @@
 
 namespace angio::place {
 
-// The value of a variable in "NAME=value" entries. Unset and empty differ: an empty CUDA_VISIBLE_DEVICES
-// hides every GPU.
-std::optional<std::string> value_in(std::span<const std::string> environment, std::string_view name);
-
 // The variables that choose GPUs, of "NAME=value" entries.
 plan::VisibleDevices visible_in(std::span<const std::string> environment);
 
