@@ -95,7 +95,7 @@ class Exports:
         self.run_script("env", look)
 
     def slurm(self):
-        """The masks, digit by digit; that srun accepts and applies them is in tests/launchers."""
+        """The masks, digit by digit; that srun accepts and applies them is in tests/launchers/slurm_test.py."""
         text = self.plan(str(SNAPSHOT), "--ranks", "8", "--format", "slurm")
         ranks = json.loads(self.plan(str(SNAPSHOT), "--ranks", "8", "--format", "json"))["ranks"]
         masks = re.search(r"--cpu-bind=mask_cpu:(\S+)", text).group(1).split(",")

@@ -86,6 +86,16 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual([rank["mask"] for rank in found], expected * 2)
         self.assertIn(b"3: RANK ", done.stdout)
 
+    def test_srun_applies_the_exported_masks(self):
+        expected = self.expected(2)
+        options = self.run_words(ANGIO.path, "plan", "--ranks", 2, "--format", "slurm").stdout.decode().split()
+        self.assertIn("--mem-bind=prefer,mask_mem:0x1,0x1", options)
+        show = "import json, os; print('RANK ' + json.dumps({'id': os.environ['SLURM_LOCALID'], 'mask': sorted(os.sched_getaffinity(0))}))"
+        done = self.run_words("srun", "--nodes=1", "--exclusive", *options, sys.executable, "-c", show)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = sorted(support.reports(done.stdout, "RANK"), key=lambda rank: rank["id"])
+        self.assertEqual([rank["mask"] for rank in found], expected)
+
     def test_all_gpus_of_the_node_stay_visible(self):
         if not CLUSTER.has_gpus:
             self.skipTest("device files need root")
