@@ -15,8 +15,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import generate_knowledge as knowledge  # noqa: E402
 
 KEYS = {"rule": "id", "formula": "id", "threshold": "id", "pcie": "generation", "nvlink": "version", "lane": "name",
-        "gpu": "match", "cuda": "major", "nccl": "id"}
+        "gpu": "match", "cuda": "major", "nccl": "id", "nccl_topology": "id",
+        "variable": "name", "lint": "id", "log_line": "pattern",
+        "cuda_toolkit": "version", "cuda_floor": "major", "driver_branch": "branch", "architecture": "capability",
+        "gpu_capability": "match", "nccl_release": "version", "framework_build": "id", "adapter": "name", "plugin_api": "id",
+        "forward_compat": "package", "nccl_build": "nccl", "doca": "release", "requirement": "id", "known_bad": "id",
+        "remark": "id", "nccl_feature": "id", "scenario": "id", "cell": "id", "advice": "id", "library_choice": "id"}
 ALWAYS_FILLED = {"node", "device", "devices"}
+FREE_WORDS = {"NCCL_SYM_KERNEL"}  # an enumeration whose words no document lists
+VERSION = re.compile(r"^\d+(?:\.\d+){1,3}$")
 RULE_ID = re.compile(r"^[a-z0-9]+(?:\.[a-z0-9-]+){2,}$")
 
 
@@ -40,7 +47,7 @@ class Checker:
                 if name in seen:
                     self.complain(where, f"also in data/{seen[name]}")
                 seen[name] = entry["_file"]
-                sources = entry.get("sources", []) if kind == "rule" else [entry.get("source", "")]
+                sources = entry.get("sources", []) if kind in ("rule", "lint") else [entry.get("source", "")]
                 if not sources or not all(isinstance(s, str) and len(s.strip()) > 3 for s in sources):
                     self.complain(where, "names no source")
                 if kind == "threshold" and entry.get("basis") == "heuristic" and "chosen" not in entry.get("source", ""):
@@ -91,6 +98,67 @@ class Checker:
                 if not re.search(rf"TEST(?:_F)?\(\s*{suite},\s*{case}\w*\)", self.tests):
                     self.complain(f"rule {rule['id']}", f"has no TEST({suite}, {case}…)")
 
+    def variables(self, variables):
+        names = {entry["name"] for entry in variables}
+        for entry in variables:
+            where = f"data/{entry['_file']} {entry['name']}"
+            words, defaults = entry.get("words", []), entry.get("defaults", [])
+            versions = [entry.get(key, "") for key in ("since", "until")] + [row.get("since", "") for row in defaults]
+            versions += [word.get(key, "") for word in words for key in ("since", "until")]
+            for version in versions + ([entry["deprecated_since"]] if entry.get("deprecated_since", "?") != "?" else []):
+                if version and not VERSION.match(version):
+                    self.complain(where, f"{version!r} is no version")
+            history = [tuple(map(int, row["since"].split("."))) for row in defaults if row.get("since")]
+            if history != sorted(set(history)) or any("since" not in row for row in defaults[1:]):
+                self.complain(where, "defaults go from the oldest to the newest, each with its release")
+            if len({word["word"].lower() for word in words}) != len(words):
+                self.complain(where, "a word stands twice")
+            if entry.get("kind") == "enum" and not words and entry["name"] not in FREE_WORDS:
+                self.complain(where, "an enum without words")
+            if entry.get("minimum", 0) > entry.get("maximum", 0):
+                self.complain(where, "minimum is greater than maximum")
+            for other in [row["with"] for row in entry.get("interactions", [])] + [entry.get("replaced_by", "")]:
+                if other and other not in names:
+                    self.complain(where, f"names {other}, which is no variable here")
+
+    def glossary(self, tables):
+        known, terms = set(), {}
+        for kind, key in (("variable", "name"), ("rule", "id"), ("lint", "id")):
+            known |= {entry[key].lower() for entry in tables.get(kind, [])}
+        for entry in tables.get("term", []):
+            known |= {name.lower() for name in entry["names"]}
+            where = f"data/{entry['_file']} [[term]] {entry['names'][0]}"
+            if len(entry.get("source", "").strip()) <= 3:
+                self.complain(where, "names no source")
+            if len({name.lower() for name in entry["names"]}) != len(entry["names"]):
+                self.complain(where, "a name stands twice")
+            for name in entry["names"]:  # GB/s and Gb/s are two things
+                if (entry["kind"], name) in terms:
+                    self.complain(where, f"{name} is also a name of {terms[entry['kind'], name]}")
+                terms[entry["kind"], name] = entry["names"][0]
+        for entry in tables.get("term", []) + tables.get("log_line", []):
+            for other in entry.get("see", []):
+                if other.lower() not in known:
+                    self.complain(f"data/{entry['_file']} {entry.get('pattern') or entry['names'][0]}",
+                                  f"see {other}: there is no such word")
+
+    def lint_rules(self, rules):
+        code = "\n".join(text for path, text in self.code.items() if "lint" in path.parts)
+        quoted = set(re.findall(r'"([a-z0-9]+(?:\.[a-z0-9-]+)+)"', code))
+        known = {rule["id"] for rule in rules}
+        for rule in rules:
+            where = f"data/{rule['_file']} {rule['id']}"
+            if not RULE_ID.match(rule["id"]):
+                self.complain(where, "an id has three parts of a-z 0-9 -: topic.object.trouble")
+            if "\n" in rule["summary"] or len(rule["summary"]) > 100:
+                self.complain(where, "the summary is one line of at most 100 characters")
+            if rule["id"] not in quoted:
+                self.complain(where, "no code of src/lint complains by it")
+            if f'"{rule["id"]}"' not in self.tests:
+                self.complain(where, "no test names it")
+        for name in sorted(set(re.findall(r'\bcomplain\(\s*"([^"]+)"', code)) - known):
+            self.complain(f"lint rule {name}", "is used in src/lint but not in data/lint")
+
     def run(self):
         try:
             tables = knowledge.read_all(self.root / "data")
@@ -102,6 +170,9 @@ class Checker:
         self.rule_texts(tables.get("rule", []))
         self.names_in_code(tables)
         self.tests_of(tables.get("rule", []))
+        self.variables(tables.get("variable", []))
+        self.lint_rules(tables.get("lint", []))
+        self.glossary(tables)
 
 
 def main():

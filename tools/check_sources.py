@@ -152,7 +152,7 @@ def check_commands(root):
     cases = [path.read_text(errors="replace") for path in (root / "tests" / "cases").rglob("cmd")]
     problems = []
     for source in sorted((root / "apps" / "angio").glob("*_command.cpp")):
-        verb = source.stem.removesuffix("_command")
+        verb = source.stem.removesuffix("_command").replace("_", "-")
         shown = source.relative_to(root)
         if not source.with_suffix(".md").is_file():
             problems.append(f"{shown}: {verb} has no page {source.with_suffix('.md').name}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pages that are made of what stands elsewhere, so that a word is written once.
 
-  generate_docs.py            rewrites docs/commands.md and docs/rules.md
+  generate_docs.py            rewrites docs/commands.md, docs/rules.md and docs/variables.md
   generate_docs.py --check    says whether they are current
   … --angio BINARY            with either: also the real output between the example marks of README.md
   generate_docs.py --manual DIRECTORY [--version V]
@@ -29,7 +29,7 @@ SEVERITIES = ("critical", "warning", "info")
 
 def command_pages(root):
     """(verb, text) of each command's page."""
-    return [(path.stem.removesuffix("_command"), path.read_text())
+    return [(path.stem.removesuffix("_command").replace("_", "-"), path.read_text())
             for path in sorted((root / "apps" / "angio").glob("*_command.md"))]
 
 
@@ -98,6 +98,61 @@ def rule_section(rule):
     lines.append(f"- To disprove: {rule['disprove'].strip()}")
     lines += [f"- Source: {source}" for source in rule["sources"]]
     return "\n".join(lines) + "\n"
+
+
+def variables_page(root):
+    """One table for each file of data/env, under the file's own heading."""
+    parts = []
+    total = 0
+    for path in sorted((root / "data" / "env").glob("*.toml")):
+        text = path.read_text()
+        variables = tomllib.loads(text).get("variable", [])
+        total += len(variables)
+        title = text.split("\n", 1)[0].lstrip("# ").partition(" Format:")[0].rstrip(".")
+        parts.append(f"\n## {title}\n\n| variable | default | takes | what it does | what goes wrong | guide |\n|---|---|---|---|---|---|\n")
+        parts += [variable_row(variable) for variable in variables]
+    return (MADE + "# Environment variables\n\n"
+            f"{total} variables. `angio explain NAME` tells the same with what happens between variables and where each "
+            "statement is from; `--nccl VERSION` tells it of one release.\n\n"
+            "Defaults: \"20 (2.23.4)\" is the value from that release on. `(unset)`: nothing is set; `(undefined)`: the "
+            "communicator's configuration decides, and NCCL without one. Guide: whether the component's own guide names it. "
+            "\"all ranks\": must be equal on all ranks of a communicator.\n" + "".join(parts))
+
+
+def variable_row(variable):
+    defaults = ", ".join(f"`{row['value']}`" + (f" ({row['since']})" if row.get("since") else "")
+                         for row in reversed(variable.get("defaults", [])))
+    life = " to ".join(text for text in (variable.get("since", ""), variable.get("until", "")) if text)
+    name = f"`{variable['name']}`" + (f" {life}" if variable.get("until") else f" since {life}" if life else "")
+    effect = variable["effect"]
+    if variable.get("not_read"):
+        effect += f". Not read: {variable['not_read']}"
+    if variable.get("replaced_by"):
+        effect += f". Instead: `{variable['replaced_by']}`"
+    risk = variable.get("risk", "")
+    if variable.get("uniform"):
+        risk = "; ".join(text for text in (risk, "all ranks") if text)
+    cells = [name, defaults, takes(variable), effect, risk, "yes" if variable.get("documented") else "no" if variable["component"] == "nccl" else ""]
+    return "| " + " | ".join(map(cell_of, cells)) + " |\n"
+
+
+def cell_of(text):
+    """A bar ends a cell even in code; a "<" begins a tag outside it."""
+    parts = text.replace("|", "\\|").split("`")
+    return "`".join(part if i % 2 else part.replace("<", "&lt;") for i, part in enumerate(parts))
+
+
+def takes(variable):
+    words = ", ".join(f"`{word['word']}`" + (f" ({word['since']})" if word.get("since") and word["since"] != variable.get("since")
+                                             else "") for word in variable.get("words", []))
+    text = variable.get("grammar", "")
+    if not text and "minimum" in variable:
+        most = variable["maximum"]
+        text = f"{variable['minimum']} and more" if most >= 2**31 - 1 else f"{variable['minimum']} to {most}"
+        text += "".join(f", {value}" for value in variable.get("special_values", []))
+    if not text and not words:
+        text = {"bool": "0, 1", "integer": "a number"}.get(variable["kind"], variable["kind"])
+    return "; ".join(part for part in (text, words) if part)
 
 
 EXAMPLE = ["doctor", "tests/snapshots/example/gpu-c.snap"]
@@ -237,7 +292,8 @@ def main():
     if arguments.manual:
         write_manual(arguments.root, arguments.manual, arguments.version)
         return 0
-    pages = {"docs/commands.md": commands_page(arguments.root), "docs/rules.md": rules_page(arguments.root)}
+    pages = {"docs/commands.md": commands_page(arguments.root), "docs/rules.md": rules_page(arguments.root),
+             "docs/variables.md": variables_page(arguments.root)}
     if arguments.angio:
         pages["README.md"] = readme_page(arguments.root, arguments.angio.resolve())
     status = 0

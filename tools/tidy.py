@@ -63,7 +63,8 @@ def main():
     work = {}
     selected = commands(build, root, arguments.tests)
     if arguments.changed:
-        selected = {path: command for path, command in selected.items() if path in changed_files(root)}
+        changed = changed_files(root)
+        selected = {path: command for path, command in selected.items() if path in changed}
     for path, command in selected.items():
         key = hashlib.sha256((shared + command).encode() + path.read_bytes()).hexdigest()
         if arguments.pattern in str(path) and not (memory / key).exists():

@@ -57,6 +57,18 @@ class GenerateDocs(unittest.TestCase):
                          ["angio-topo.1", "angio.1", "angio.bash"])
         self.assertIn("topo) options=\"--format --help\"", (self.root / "out/angio.bash").read_text())
 
+    def test_variables(self):
+        folder = self.root / "data/env"
+        folder.mkdir()
+        (folder / "a.toml").write_text(
+            '# NCCL: first. Format: data/README.md.\n[[variable]]\nname = "NCCL_X"\ncomponent = "nccl"\nkind = "integer"\nminimum = 0\nmaximum = 7\n'
+            'special_values = ["-1"]\ndefaults = [{value = "1"}, {since = "2.14.3", value = "-1"}]\nsince = "2.5.6"\n'
+            'effect = "Does | it"\nrisk = "slow <x>"\nuniform = true\ndocumented = true\nreplaced_by = "NCCL_Y"\n')
+        page = generate_docs.variables_page(self.root)
+        self.assertIn("\n## NCCL: first\n", page)
+        self.assertIn("| `NCCL_X` since 2.5.6 | `-1` (2.14.3), `1` | 0 to 7, -1 | Does \\| it. Instead: `NCCL_Y` "
+                      "| slow &lt;x>; all ranks | yes |\n", page)
+
     def test_pages(self):
         page = generate_docs.rules_page(self.root)
         self.assertIn("| [pcie.link.narrow](#pcielinknarrow) | warning | Narrow |", page)

@@ -1,0 +1,193 @@
+#include "knowledge/versions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.hpp"
+#include "knowledge/knowledge.hpp"
+
+namespace angio::knowledge {
+namespace {
+
+#include "version_tables.inc"
+
+int compare(std::string_view left, std::string_view right) {
+  return compare_versions(leading_version(left), leading_version(right)).value_or(0);
+}
+
+// The first `parts` numbers of a version.
+std::string_view cut(std::string_view version, std::size_t parts) {
+  std::size_t end = 0;
+  for (std::size_t seen = 0; seen < parts; ++seen) {
+    end = version.find('.', seen == 0 ? 0 : end + 1);
+    if (end == std::string_view::npos) return version;
+  }
+  return version.substr(0, end);
+}
+
+std::size_t parts_of(std::string_view version) {
+  return static_cast<std::size_t>(std::ranges::count(version, '.')) + 1;
+}
+
+}  // namespace
+
+std::span<const CudaToolkit> cuda_toolkits() {
+  return kCudaToolkits;
+}
+std::span<const ForwardCompat> forward_compat() {
+  return kForwardCompat;
+}
+std::span<const NcclRelease> nccl_releases() {
+  return kNcclReleases;
+}
+std::span<const NcclBuild> nccl_builds() {
+  return kNcclBuilds;
+}
+std::span<const FrameworkBuild> framework_builds() {
+  return kFrameworkBuilds;
+}
+std::span<const DocaRelease> doca_releases() {
+  return kDocaReleases;
+}
+std::span<const VersionRule> version_requirements() {
+  return kRequirements;
+}
+std::span<const VersionRule> known_bad_versions() {
+  return kKnownBad;
+}
+std::span<const VersionRule> version_remarks() {
+  return kRemarks;
+}
+std::span<const VersionRule> nccl_features() {
+  return kNcclFeatures;
+}
+std::span<const Scenario> scenarios() {
+  return kScenarios;
+}
+std::span<const ScenarioCell> scenario_cells() {
+  return kScenarioCells;
+}
+std::span<const AdviceText> advice_texts() {
+  return kAdviceTexts;
+}
+std::span<const LibraryChoice> library_choices() {
+  return kLibraryChoices;
+}
+
+std::string_view leading_version(std::string_view text) {
+  std::size_t end = 0;
+  std::size_t dots = 0;
+  while (end < text.size()) {
+    const char c = text[end];
+    if (c == '.' && (++dots == 4 || end + 1 == text.size())) break;
+    if (c == '.' && (end == 0 || std::isdigit(static_cast<unsigned char>(text[end + 1])) == 0)) break;
+    if (c != '.' && std::isdigit(static_cast<unsigned char>(c)) == 0) break;
+    ++end;
+  }
+  return text.substr(0, end);
+}
+
+std::optional<bool> version_within(std::string_view version, std::string_view since, std::string_view until) {
+  const std::string_view number = leading_version(version);
+  if (number.empty()) return std::nullopt;
+  if (!since.empty()) {
+    const auto low = compare_versions(number, since);
+    if (!low) return std::nullopt;
+    if (*low < 0) return false;
+  }
+  if (until.empty()) return true;
+  const auto high = compare_versions(cut(number, parts_of(until)), until);
+  if (!high) return std::nullopt;
+  return *high <= 0;
+}
+
+const CudaToolkit* find_cuda_toolkit(std::string_view version) {
+  std::string_view number = leading_version(version);
+  // The third number of a toolkit is its update, below 10; that of a component ("12.1.105") tells nothing.
+  const auto pieces = split(number, '.');
+  if (pieces.size() > 2 && pieces[2].size() > 1) number = cut(number, 2);
+  const CudaToolkit* best = nullptr;
+  for (const CudaToolkit& row : kCudaToolkits) {
+    if (number.empty() || cut(row.version, 2) != cut(number, 2)) continue;
+    if (best == nullptr || (compare(row.version, number) <= 0 && compare(row.version, best->version) > 0) ||
+        (compare(best->version, number) > 0 && compare(row.version, best->version) < 0)) {
+      best = &row;
+    }
+  }
+  return best;
+}
+
+std::string newest_cuda_of(std::string_view driver) {
+  const CudaToolkit* best = nullptr;
+  for (const CudaToolkit& row : kCudaToolkits) {
+    if (compare(row.driver, driver) > 0) continue;
+    if (best == nullptr || compare(row.version, best->version) > 0) best = &row;
+  }
+  return best == nullptr || leading_version(driver).empty() ? std::string()
+                                                            : std::string(cut(best->version, 2));
+}
+
+const CudaFloor* find_cuda_floor(std::uint32_t major) {
+  for (const CudaFloor& row : kCudaFloors)
+    if (row.major == major) return &row;
+  return nullptr;
+}
+
+const ForwardCompat* find_forward_compat(std::string_view package) {
+  for (const ForwardCompat& row : kForwardCompat)
+    if (row.package == package) return &row;
+  return nullptr;
+}
+
+const DriverBranch* find_driver_branch(std::uint32_t branch) {
+  for (const DriverBranch& row : kDriverBranches)
+    if (row.branch == branch) return &row;
+  return nullptr;
+}
+
+const GpuArchitecture* find_architecture(std::string_view capability) {
+  for (const GpuArchitecture& row : kArchitectures)
+    if (row.capability == capability) return &row;
+  return nullptr;
+}
+
+std::string_view capability_of(std::string_view gpu_name) {
+  const GpuCapability* best = nullptr;
+  for (const GpuCapability& row : kGpuCapabilities) {
+    const std::size_t at = gpu_name.find(row.match);
+    if (at == std::string_view::npos) continue;
+    const std::size_t end = at + row.match.size();
+    const auto word = [&](std::size_t i) {
+      return std::isalnum(static_cast<unsigned char>(gpu_name[i])) != 0;
+    };
+    if ((at > 0 && word(at - 1)) || (end < gpu_name.size() && word(end))) continue;
+    if (best == nullptr || row.match.size() > best->match.size()) best = &row;
+  }
+  return best == nullptr ? std::string_view() : best->capability;
+}
+
+const NcclRelease* find_nccl_release(std::string_view version) {
+  for (const NcclRelease& row : kNcclReleases)
+    if (row.version == version) return &row;
+  return nullptr;
+}
+
+const AdapterFamily* find_adapter_of(std::string_view firmware) {
+  const std::string_view family = firmware.substr(0, firmware.find('.'));
+  for (const AdapterFamily& row : kAdapters)
+    if (row.firmware_family == family) return &row;
+  return nullptr;
+}
+
+const PluginApi* find_plugin_api(std::string_view kind, std::string_view nccl) {
+  const PluginApi* best = nullptr;
+  if (leading_version(nccl).empty()) return nullptr;
+  for (const PluginApi& row : kPluginApis) {
+    if (row.kind != kind || compare(row.since, nccl) > 0) continue;
+    if (best == nullptr || compare(row.since, best->since) > 0) best = &row;
+  }
+  return best;
+}
+
+}  // namespace angio::knowledge
