@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,9 +40,12 @@ struct MemoryEvent {
   std::uint32_t count = 1;             // later lines of the same kind
 };
 
+struct NcclEvidence;  // nccl_evidence.hpp
+
 struct JobLog {
   std::string name;
   std::vector<MemoryEvent> memory;  // by kind and constraint, in the order of their first line
+  std::shared_ptr<const NcclEvidence> nccl = nullptr;  // null: nothing of NCCL's in it
 };
 
 }  // namespace angio::model

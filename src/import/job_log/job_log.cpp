@@ -28,50 +28,38 @@ bool repeats_kill(const MemoryEvent& earlier, const MemoryEvent& event) {
          event.pid.has_value() && earlier.pid == event.pid;
 }
 
-class Reader {
- public:
-  explicit Reader(std::uint32_t place) : place_(place) {}
-
-  void read(const Line& line) {
-    const std::string_view text = line.text.substr(0, kLongestScanned);
-    if (speaks_of_pinning(text)) pinning_ = line.number;
-    std::optional<MemoryEvent> event = parse_memory_line(text);
-    if (!event) return;
-    const bool pinned = pinning_ != 0 && line.number - pinning_ <= kTracebackLines;
-    if (event->kind == MemoryTrouble::kCudaEither && pinned) event->kind = MemoryTrouble::kPinned;
-    event->text = quoted(trim(text));
-    event->source = {place_, line.number, ""};
-    add(std::move(*event));
-  }
-
-  std::vector<MemoryEvent> take() { return std::move(events_); }
-
- private:
-  void add(MemoryEvent event) {
-    const auto repeated = [&](const MemoryEvent& known) { return repeats_kill(known, event); };
-    if (std::ranges::any_of(events_, repeated)) return;
-    const auto known =
-        std::ranges::find_if(events_, [&](const MemoryEvent& each) { return same_kind(each, event); });
-    if (known == events_.end()) {
-      events_.push_back(std::move(event));
-    } else {
-      ++known->count;
-    }
-  }
-
-  std::uint32_t place_;
-  std::uint32_t pinning_ = 0;  // line; 0: none yet
-  std::vector<MemoryEvent> events_;
-};
-
 std::vector<MemoryEvent> read_events(const std::vector<Line>& lines, std::uint32_t place) {
-  Reader reader(place);
+  MemoryReader reader(place);
   for (const Line& line : lines)
-    reader.read(line);
+    reader.read(line.number, line.text);
   return reader.take();
 }
 
 }  // namespace
+
+void MemoryReader::read(std::uint32_t number, std::string_view line) {
+  const std::string_view text = line.substr(0, kLongestScanned);
+  if (speaks_of_pinning(text)) pinning_ = number;
+  std::optional<MemoryEvent> event = parse_memory_line(text);
+  if (!event) return;
+  const bool pinned = pinning_ != 0 && number - pinning_ <= kTracebackLines;
+  if (event->kind == MemoryTrouble::kCudaEither && pinned) event->kind = MemoryTrouble::kPinned;
+  event->text = quoted(trim(text));
+  event->source = {place_, number, ""};
+  add(std::move(*event));
+}
+
+void MemoryReader::add(MemoryEvent event) {
+  const auto repeated = [&](const MemoryEvent& known) { return repeats_kill(known, event); };
+  if (std::ranges::any_of(events_, repeated)) return;
+  const auto known =
+      std::ranges::find_if(events_, [&](const MemoryEvent& each) { return same_kind(each, event); });
+  if (known == events_.end()) {
+    events_.push_back(std::move(event));
+  } else {
+    ++known->count;
+  }
+}
 
 bool looks_like(const std::vector<Line>& lines) {
   return std::ranges::any_of(lines, [](const Line& line) {
@@ -82,12 +70,6 @@ bool looks_like(const std::vector<Line>& lines) {
 model::Machine import_log(const std::vector<Line>& lines, const std::string& name, Draft draft) {
   draft.machine.logs.push_back({name, read_events(lines, draft.at(0).place)});
   return std::move(draft.machine);
-}
-
-void add_log(std::string_view bytes, const std::string& name, model::Machine& machine) {
-  const std::string cleaned = clean_terminal(bytes);
-  std::vector<MemoryEvent> events = read_events(number_lines(cleaned), machine.places.add(name));
-  if (!events.empty()) machine.logs.push_back({name, std::move(events)});
 }
 
 }  // namespace angio::import::job_log

@@ -12,9 +12,11 @@ using model::MemoryTrouble;
 using model::OomConstraint;
 
 std::vector<MemoryEvent> events_of(std::string_view text) {
-  model::Machine machine;
-  add_log(text, "job.log", machine);
-  return machine.logs.empty() ? std::vector<MemoryEvent>{} : machine.logs[0].memory;
+  const std::string cleaned = clean_terminal(text);
+  MemoryReader reader(0);
+  for (const Line& line : number_lines(cleaned))
+    reader.read(line.number, line.text);
+  return reader.take();
 }
 
 TEST(JobLog, TellsTheGpusMemoryFromPinnedMemory) {

@@ -149,6 +149,8 @@ std::optional<MemoryEvent> parse_memory_line(std::string_view line) {
   if (auto event = parse_victim(line)) return event;
   const std::string lower = to_lower(line);
   if (is_cgroup_report(lower)) return kernel_event(OomConstraint::kCgroup);
+  // ibv_reg_mr and its kin say "Cannot allocate memory" of the limit of locked memory: the host has plenty.
+  if (contains(lower, "ibv_")) return std::nullopt;
   return parse_program_line(lower);
 }
 
