@@ -1,0 +1,142 @@
+#include "lint/circumstances.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.hpp"
+#include "knowledge/knowledge.hpp"
+#include "knowledge/versions.hpp"
+
+namespace angio::lint {
+namespace {
+
+struct Found {
+  std::string version;
+  std::size_t offset = 0;
+};
+
+// The dotted number behind a marker: "nvidia-nccl-cu12==2.27.3", "nccl_2.21.5".
+std::optional<Found> version_behind(std::string_view text, std::string_view marker, std::size_t from) {
+  const std::size_t at = text.find(marker, from);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::size_t begin = at + marker.size();
+  std::size_t end = begin;
+  while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == '.'))
+    ++end;
+  while (end > begin && text[end - 1] == '.')
+    --end;
+  return Found{std::string(text.substr(begin, end - begin)), at};
+}
+
+std::size_t line_of(std::string_view text, std::size_t offset) {
+  return 1 + static_cast<std::size_t>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+}
+
+// The first release that a marker names. Two different ones prove nothing.
+std::optional<Found> stated_nccl(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kMarkers{
+      "nvidia-nccl-cu11==", "nvidia-nccl-cu12==", "nvidia-nccl-cu13==", "libnccl2=", "libnccl.so.", "nccl_"};
+  std::optional<Found> found;
+  for (const std::string_view marker : kMarkers) {
+    std::size_t from = 0;
+    while (const auto next = version_behind(text, marker, from)) {
+      from = next->offset + marker.size();
+      // "libnccl.so.2" is no release.
+      if (split(next->version, '.').size() < 3 || !next->version.starts_with("2.")) continue;
+      if (found && found->version != next->version) return std::nullopt;
+      if (!found) found = next;
+    }
+  }
+  return found;
+}
+
+std::string newest_release() {
+  std::string_view newest;
+  for (const knowledge::NcclRelease& release : knowledge::nccl_releases()) {
+    if (newest.empty() || knowledge::compare_versions(release.version, newest).value_or(0) > 0)
+      newest = release.version;
+  }
+  return std::string(newest);
+}
+
+void add_version(const Script& script, Context& context) {
+  if (!context.nccl_version.empty()) return;
+  if (const auto found = stated_nccl(script.text)) {
+    context.nccl_version = found->version;
+    context.nccl_version_source = fmt::format("{}:{}", script.name, line_of(script.text, found->offset));
+    return;
+  }
+  if (const std::string newest = newest_release(); !newest.empty()) {
+    context.nccl_version = newest;
+    context.nccl_version_source = "assumed: the newest in the catalogue";
+  }
+}
+
+std::optional<long> number_behind(std::string_view text, std::string_view option) {
+  if (!text.starts_with(option)) return std::nullopt;
+  text.remove_prefix(option.size());
+  if (text.starts_with('=')) text.remove_prefix(1);
+  return parse_integer<long>(trim(text));
+}
+
+// "--nodes=4", "-N 4", "--nnodes 2", "-H a:8,b:8"; none when no word says so.
+std::optional<bool> several_by_words(const std::vector<Word>& words) {
+  constexpr std::array<std::string_view, 5> kOptions{"--nodes", "--nnodes", "--num_nodes", "--num-nodes",
+                                                     "-N"};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view text = words[i].text;
+    const std::string_view next =
+        i + 1 < words.size() ? std::string_view(words[i + 1].text) : std::string_view();
+    for (const std::string_view option : kOptions) {
+      if (text == option) {
+        if (const auto count = parse_integer<long>(next)) return *count > 1;
+      } else if (option.size() > 2) {
+        if (const auto count = number_behind(text, option)) return *count > 1;
+      }
+    }
+    const bool hosts = text == "-H" || text == "--host" || text == "-host";
+    if (hosts && !words[i + 1 < words.size() ? i + 1 : i].dynamic && !next.empty())
+      return next.find(',') != std::string_view::npos;
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> several_by_directives(const Script& script) {
+  for (const Directive& directive : script.directives) {
+    const auto words = split_words(directive.text);
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      auto count = number_behind(words[i], "--nodes");
+      if (words[i] == "-N" && i + 1 < words.size()) count = parse_integer<long>(words[i + 1]);
+      if (words[i] == "--nodes" && i + 1 < words.size()) count = parse_integer<long>(words[i + 1]);
+      if (count) return *count > 1;
+    }
+  }
+  return std::nullopt;
+}
+
+void add_nodes(const Script& script, Context& context) {
+  if (context.several_nodes) return;
+  context.several_nodes = several_by_directives(script);
+  if (context.several_nodes) return;
+  for (const Command& command : script.commands) {
+    const auto several = several_by_words(command.words);
+    if (several && (!context.several_nodes || *several)) context.several_nodes = several;
+  }
+}
+
+}  // namespace
+
+Context circumstances_of(const Script& script, const Context& context) {
+  Context result;
+  result.nccl_version = context.nccl_version;
+  result.nccl_version_source = context.nccl_version_source;
+  result.several_nodes = context.several_nodes;
+  add_version(script, result);
+  add_nodes(script, result);
+  return result;
+}
+
+}  // namespace angio::lint

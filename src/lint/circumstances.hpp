@@ -1,0 +1,12 @@
+// What a file says about where it will run: the NCCL release it installs, whether the job has several nodes.
+// Only what is certain; the context that the caller knows wins.
+#pragma once
+
+#include "lint/lint.hpp"
+
+namespace angio::lint {
+
+// The context with what this script adds: version, several nodes, versions of others.
+Context circumstances_of(const Script& script, const Context& context);
+
+}  // namespace angio::lint
