@@ -20,7 +20,7 @@ MemoryEvent event(MemoryTrouble kind, OomConstraint constraint = OomConstraint::
 
 Machine with(MemoryEvent event) {
   Machine machine = dgx_h100();
-  machine.logs.push_back({"job.log", {std::move(event)}});
+  machine.logs.push_back({"job.log", {std::move(event)}, {}});
   return machine;
 }
 

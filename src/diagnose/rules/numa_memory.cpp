@@ -38,7 +38,7 @@ void node_without_memory(const Machine& machine, Outcome& outcome) {
   for (const NumaNode* node : bare) {
     std::string text = node_label(*node) + " has CPUs " + to_list(node->cpus) + " and no memory";
     if (const auto gpus = gpus_on(machine, *node); !gpus.empty())
-      text += "; " + list_of(gpus) + " hang off it";
+      text += "; " + list_of(gpus) + (gpus.size() == 1 ? " hangs off it" : " hang off it");
     draft.evidence.push_back(seen(machine, node->memory.source(), std::move(text)));
   }
   draft.title =

@@ -1,0 +1,311 @@
+// Which ways NCCL took, against those it could have taken: the network and its adapters, GPUDirect RDMA,
+// NVLink within a node. A way that was not needed (one node has no network) is no finding.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "diagnose/rules/nccl.hpp"
+#include "diagnose/rules/nccl_ways.hpp"
+#include "diagnose/rules/support.hpp"
+
+namespace angio::diagnose::nccl {
+namespace {
+
+using model::Machine;
+using model::NcclCommunicator;
+using model::NcclConnection;
+using model::NcclEvent;
+using model::NcclEventKind;
+using model::NcclLog;
+using model::NcclNetDevice;
+using model::NcclNetwork;
+using model::NcclRank;
+using model::NcclSetting;
+using model::NcclTransport;
+using model::NcclTransportCount;
+
+// ---------------------------------------------------------------- sockets
+
+struct Cause {
+  std::string title;
+  std::vector<model::Evidence> evidence;
+  model::Severity severity = model::Severity::kCritical;
+  const char* word = nullptr;  // the fix that fits
+};
+
+// A variable that every process set to the same thing, by whom it was set.
+std::optional<Cause> setting_cause(const NcclLog& log) {
+  for (const NcclSetting* setting : settings_of(log, "NCCL_IB_DISABLE"))
+    if (is_on(*setting))
+      return Cause{"NCCL_IB_DISABLE=" + setting->value + " switches RDMA off: nodes talk over TCP sockets",
+                   {seen(log, *setting)},
+                   model::Severity::kCritical,
+                   "by_ib_disable"};
+  for (const char* name : {"NCCL_NET", "NCCL_NET_PLUGIN"})
+    for (const NcclSetting* setting : settings_of(log, name))
+      if (is_socket(setting->value))
+        return Cause{fmt::format("{}={} asks for TCP sockets between nodes", name, setting->value),
+                     {seen(log, *setting)},
+                     model::Severity::kCritical,
+                     "by_net"};
+  return std::nullopt;
+}
+
+std::optional<Cause> library_cause(const NcclLog& log) {
+  for (const NcclEvent& event : log.events)
+    if (contains(event.text, "libibverbs"))
+      return Cause{"The RDMA library is missing in the container: NCCL uses TCP sockets between nodes",
+                   {seen(log, event)},
+                   model::Severity::kCritical,
+                   "by_library"};
+  for (const model::NcclPlugin& plugin : log.plugins)
+    if (contains(plugin.text, "libibverbs"))
+      return Cause{"The RDMA library is missing in the container: NCCL uses TCP sockets between nodes",
+                   {seen(log, plugin.source, plugin.text)},
+                   model::Severity::kCritical,
+                   "by_library"};
+  return std::nullopt;
+}
+
+std::optional<Cause> device_cause(const Machine& machine, const NcclLog& log) {
+  const auto none = std::ranges::find_if(log.networks, [](const NcclNetwork& network) {
+    return !is_socket(network.plugin) && (network.none_found || network.devices.empty());
+  });
+  if (none == log.networks.end()) return std::nullopt;
+  Cause cause;
+  cause.evidence.push_back(
+      seen(log, none->source,
+           "NET/" + none->plugin + ": no device found" + (none->host.empty() ? "" : " on " + none->host)));
+  const auto filters = settings_of(log, "NCCL_IB_HCA");
+  std::size_t active = 0;
+  for (const model::RdmaDevice& device : machine.rdma)
+    for (const model::RdmaPort& port : device.ports)
+      active += port.state.is("ACTIVE") ? 1 : 0;
+  if (!filters.empty()) {
+    cause.title =
+        "NCCL_IB_HCA=" + filters.front()->value + " matches no usable adapter: TCP sockets between nodes";
+    cause.evidence.push_back(seen(log, *filters.front()));
+    cause.word = "by_filter";
+  } else if (active != 0) {
+    cause.title =
+        "NCCL saw none of the node's RDMA devices and uses TCP sockets: they are not in its container";
+    cause.evidence.push_back({count_of(active, "active port") + " on " + machine.name, "snapshot"});
+    cause.word = "by_container";
+  } else if (!machine.rdma.empty()) {
+    cause.title = "No port of the RDMA adapters is active: NCCL uses TCP sockets between nodes";
+    cause.word = "by_port";
+  } else {
+    // From the log alone it may well be that there is no such hardware.
+    cause.title = "NCCL found no RDMA device and uses TCP sockets between nodes";
+    cause.severity = model::Severity::kWarning;
+    cause.word = "by_none";
+  }
+  return cause;
+}
+
+std::optional<Cause> plugin_cause(const NcclLog& log) {
+  for (const model::NcclPlugin& plugin : log.plugins) {
+    if (plugin.kind != model::NcclPluginKind::kNet || plugin.outcome != model::NcclPluginOutcome::kFailed)
+      continue;
+    if (is_socket(plugin.name)) continue;
+    return Cause{"Network plugin " + plugin.name + " did not start: NCCL uses TCP sockets between nodes",
+                 {seen(log, plugin.source, plugin.text)},
+                 model::Severity::kWarning,
+                 "by_plugin"};
+  }
+  return std::nullopt;
+}
+
+// Processes that named sockets as their network, and where the first said so.
+struct SocketUse {
+  std::size_t processes = 0;
+  std::size_t others = 0;
+  const model::NcclProcess* first = nullptr;
+};
+SocketUse socket_use(const NcclLog& log) {
+  SocketUse use;
+  for (const model::NcclProcess& process : log.processes) {
+    if (process.network.empty()) continue;
+    if (!is_socket(process.network)) {
+      ++use.others;
+      continue;
+    }
+    if (use.processes++ == 0) use.first = &process;
+  }
+  return use;
+}
+
+}  // namespace
+
+void network_socket(const Machine& machine, Outcome& outcome) {
+  const auto logs = logs_of(machine);
+  if (logs.empty()) return outcome.not_applicable();
+  for (const NcclLog* log : logs) {
+    const SocketUse use = socket_use(*log);
+    const std::uint64_t wires = connections(*log, over_socket);
+    const std::uint32_t nodes = nodes_of(*log);
+    if (use.processes == 0 && wires == 0) {
+      if (use.others == 0 && nodes > 1 && connections(*log, over_net) == 0 && log->info_lines != 0)
+        outcome.undecided(
+            "which network NCCL uses between " + std::to_string(nodes) + " nodes: no line says it",
+            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV");
+      continue;
+    }
+    if (nodes <= 1 && wires == 0) continue;  // one node: no network is used
+    auto cause = setting_cause(*log);
+    if (!cause) cause = library_cause(*log);
+    if (!cause) cause = device_cause(machine, *log);
+    if (!cause) cause = plugin_cause(*log);
+    if (!cause)
+      cause = Cause{"NCCL uses TCP sockets between nodes", {}, model::Severity::kWarning, "by_unknown"};
+    Draft draft;
+    draft.title = cause->title;
+    draft.severity = cause->severity;
+    draft.rank = 0.9;
+    draft.evidence = std::move(cause->evidence);
+    if (use.first != nullptr)
+      draft.evidence.push_back(
+          seen(*log, use.first->network_source, "Using network Socket, " + processes(use.processes)));
+    std::size_t shown = 0;
+    each_transport(
+        *log, over_socket, [&](const auto&, const NcclRank& rank, const NcclTransportCount& count) {
+          if (shown++ == 0)
+            draft.evidence.push_back(
+                seen(*log, count.source, "via " + count.text + ", " + name_of(*log, rank.process)));
+        });
+    if (settings_of(*log, "NCCL_IB_HCA").empty() && cause->word == std::string_view("by_none"))
+      draft.words["no_filter"] = "";
+    draft.words[cause->word] = "";
+    if (const auto named = settings_of(*log, "NCCL_IB_HCA"); !named.empty())
+      draft.words["filter"] = named.front()->value;
+    outcome.fire(std::move(draft));
+  }
+}
+
+void bootstrap_interface(const Machine& machine, Outcome& outcome) {
+  const auto logs = logs_of(machine);
+  if (logs.empty()) return outcome.not_applicable();
+  for (const NcclLog* log : logs) {
+    const auto missing = events_of(*log, {NcclEventKind::kNoInterface, NcclEventKind::kNoSuchInterface});
+    const auto names = settings_of(*log, "NCCL_SOCKET_IFNAME");
+    if (!missing.empty()) {
+      Draft draft;
+      draft.title = names.empty() ? "NCCL found no network interface to start over"
+                                  : "NCCL_SOCKET_IFNAME=" + names.front()->value +
+                                        " names no interface that this node has: NCCL cannot start";
+      draft.rank = rank_in_time(*log, missing);
+      for (std::size_t i = 0; i < std::min(missing.size(), kMostEvidence); ++i)
+        draft.evidence.push_back(seen(*log, *missing[i]));
+      if (!names.empty()) draft.evidence.push_back(seen(*log, *names.front()));
+      outcome.fire(std::move(draft));
+      continue;
+    }
+    if (hosts_of(*log).size() <= 1) continue;
+    for (const model::NcclProcess& process : log->processes) {
+      const std::string& name = process.bootstrap_interface;
+      const bool inner =
+          name == "lo" || name.starts_with("docker") || name.starts_with("virbr") || name.starts_with("veth");
+      if (!inner) continue;
+      Draft draft;
+      draft.title = "NCCL starts over " + name + ", which other nodes cannot reach";
+      draft.severity = model::Severity::kWarning;
+      draft.evidence.push_back(
+          seen(*log, process.bootstrap_source,
+               name_of(*log, static_cast<model::NcclIndex>(&process - log->processes.data())) +
+                   ": Bootstrap: Using " + name + ":" + process.bootstrap_address));
+      outcome.fire(std::move(draft));
+      break;
+    }
+  }
+}
+
+namespace {
+
+// Why GPUDirect RDMA is off, as far as lines say it.
+void explain_gdr(const NcclLog& log, Draft& draft) {
+  std::size_t shown = 0;
+  for (const NcclNetwork& network : log.networks) {
+    for (const NcclNetDevice& device : network.devices) {
+      if (device.gdr != false || shown++ >= kMostEvidence) continue;
+      draft.evidence.push_back(seen(log, device.gdr_source,
+                                    "GPU Direct RDMA disabled for " + device.name +
+                                        (device.gdr_reason.empty() ? "" : ": " + device.gdr_reason)));
+      draft.words["by_module"] = "";
+    }
+  }
+  for (const model::NcclGdrPair& pair : log.gdr) {
+    if (pair.enabled || shown++ >= kMostEvidence) continue;
+    std::string why = pair.reason;
+    if (pair.distance && pair.threshold) {
+      why = fmt::format("distance {} > {}", *pair.distance, *pair.threshold);
+      draft.words["by_distance"] = "";
+    }
+    draft.evidence.push_back(
+        seen(log, pair.source,
+             fmt::format("GPU {} / HCA {} on {}: disabled, {}", pair.gpu, pair.hca, pair.host, why)));
+  }
+  for (const char* name :
+       {"NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_DMABUF_ENABLE", "NCCL_IB_CUDA_SUPPORT"})
+    for (const NcclSetting* setting : settings_of(log, name))
+      draft.evidence.push_back(seen(log, *setting));
+}
+
+}  // namespace
+
+void gdr_off(const Machine& machine, Outcome& outcome) {
+  const auto logs = logs_of(machine);
+  if (logs.empty()) return outcome.not_applicable();
+  for (const NcclLog* log : logs) {
+    const std::uint64_t all = connections(*log, over_net);
+    const std::uint64_t sockets = connections(*log, over_socket);
+    const std::uint64_t direct = connections(*log, over_net_with_gdr);
+    const std::uint64_t staged = all - sockets - direct;
+    const bool rdma = std::ranges::any_of(log->processes, [](const model::NcclProcess& process) {
+      return !process.network.empty() && !is_socket(process.network);
+    });
+    if (all == 0 && rdma && nodes_of(*log) > 1) {
+      outcome.undecided("whether data goes straight between GPU and adapter: no connection is in the log",
+                        kVerbose);
+      continue;
+    }
+    if (staged == 0) continue;
+    Draft draft;
+    draft.rank = static_cast<double>(staged) / static_cast<double>(staged + direct);
+    draft.title = direct == 0 ? "GPUDirect RDMA is off: data between nodes is copied through host memory"
+                              : fmt::format("GPUDirect RDMA is off for {} of {} connections between nodes",
+                                            staged, staged + direct);
+    std::size_t shown = 0;
+    const auto is_staged = [](const NcclTransportCount& count) {
+      return over_net(count) && !is_socket(count.net) && !count.gdr;
+    };
+    each_transport(*log, is_staged, [&](const auto&, const NcclRank& rank, const NcclTransportCount& count) {
+      if (shown++ < 2)
+        draft.evidence.push_back(
+            seen(*log, count.source, name_of(*log, rank.process) + ": via " + count.text));
+    });
+    explain_gdr(*log, draft);
+    outcome.fire(std::move(draft));
+  }
+}
+
+std::span<const Rule> fabric_rules() {
+  static constexpr std::array kRules{
+      Rule{"nccl.network.socket", network_socket},
+      Rule{"nccl.bootstrap.interface", bootstrap_interface},
+      Rule{"nccl.gdr.off", gdr_off},
+      Rule{"nccl.nic.idle", nic_idle},
+      Rule{"nccl.nic.mixed", nic_mixed},
+      Rule{"nccl.plugin.unusable", plugin_unusable},
+      Rule{"nccl.nvlink.unused", nvlink_unused},
+      Rule{"nccl.p2p.off", p2p_off},
+      Rule{"nccl.topology.file", topology_file},
+  };
+  return kRules;
+}
+
+}  // namespace angio::diagnose::nccl
