@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "report/document.hpp"
@@ -60,6 +62,9 @@ inline constexpr std::size_t kMaxInput = std::size_t{1} << 30U;
 
 // Whole content of a file, "-" for standard input. Bounded; names the file in its error.
 Result<std::string> read_input(const std::string& path);
+
+// The same in pieces and of any size, for readers that keep nothing.
+Result<void> read_pieces(const std::string& path, const std::function<void(std::string_view)>& use);
 
 // Writes by a temporary file beside path and rename: never half a file, Ctrl-C included. "-" is stdout;
 // devices and pipes are written as they are.

@@ -1,11 +1,16 @@
 // One line a command.
 #include <array>
 
+#include "advise_command.hpp"
 #include "bench_command.hpp"
 #include "collect_command.hpp"
 #include "command.hpp"
+#include "compat_command.hpp"
 #include "doctor_command.hpp"
 #include "explain_command.hpp"
+#include "lint_command.hpp"
+#include "log_command.hpp"
+#include "nccl_topo_command.hpp"
 #include "plan_command.hpp"
 #include "ps_command.hpp"
 #include "run_command.hpp"
@@ -19,10 +24,15 @@ std::span<const Command> commands() {
       Command{"collect", setup_collect},
       Command{"topo", setup_topo},
       Command{"doctor", setup_doctor},
+      Command{"log", setup_log},
+      Command{"lint", setup_lint},
+      Command{"nccl-topo", setup_nccl_topo},
       Command{"plan", setup_plan},
       Command{"run", setup_run, run_words},
       Command{"ps", setup_ps},
       Command{"bench", setup_bench},
+      Command{"compat", setup_compat},
+      Command{"advise", setup_advise},
       Command{"explain", setup_explain},
   };
   // clang-format on

@@ -95,22 +95,28 @@ Result<void> write_beside(const std::string& path, const std::string& data) {
   return cannot_write(path, error);
 }
 
-Result<std::string> read_descriptor(int fd, const std::string& name) {
-  constexpr std::size_t kChunk = 65536;
-  std::string content;
+// Hands out what the descriptor gives, up to its end.
+Result<void> pump(int fd, const std::string& name, const std::function<Result<void>(std::string_view)>& use) {
+  constexpr std::size_t kPiece = std::size_t{256} << 10U;
+  std::string piece(kPiece, '\0');
   for (;;) {
-    const std::size_t size = content.size();
-    content.resize(size + kChunk);
-    const ssize_t count = ::read(fd, content.data() + size, kChunk);
-    const int error = errno;
-    content.resize(size + static_cast<std::size_t>(count > 0 ? count : 0));
-    if (count < 0 && error == EINTR) continue;
-    if (count < 0) return fail(code_of(error), name + ": cannot read: " + errno_text(error));
-    if (count == 0) return content;
-    if (content.size() > kMaxInput) {
-      return fail(ErrorCode::kInvalidInput, name + ": larger than 1 GiB", "give the part that matters");
-    }
+    const ssize_t count = ::read(fd, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(code_of(errno), name + ": cannot read: " + errno_text(errno));
+    if (count == 0) return {};
+    if (auto used = use({piece.data(), static_cast<std::size_t>(count)}); !used) return used;
   }
+}
+
+Result<void> pump_file(const std::string& path, const std::function<Result<void>(std::string_view)>& use) {
+  if (path == "-") return pump(STDIN_FILENO, "standard input", use);
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0) return fail(code_of(errno), path + ": cannot open: " + errno_text(errno));
+  struct stat status{};
+  if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return fail(ErrorCode::kInvalidInput, path + " is a directory, expected a file");
+  }
+  return pump(file.get(), path, use);
 }
 
 bool names_utf8() {
@@ -168,14 +174,23 @@ report::TerminalStyle terminal_style() {
 }
 
 Result<std::string> read_input(const std::string& path) {
-  if (path == "-") return read_descriptor(STDIN_FILENO, "standard input");
-  File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (file.get() < 0) return fail(code_of(errno), path + ": cannot open: " + errno_text(errno));
-  struct stat status{};
-  if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return fail(ErrorCode::kInvalidInput, path + " is a directory, expected a file");
-  }
-  return read_descriptor(file.get(), path);
+  std::string content;
+  auto read = pump_file(path, [&](std::string_view piece) -> Result<void> {
+    content += piece;
+    if (content.size() <= kMaxInput) return {};
+    return fail(ErrorCode::kInvalidInput,
+                std::string(path == "-" ? "standard input" : path) + ": larger than 1 GiB",
+                "give the part that matters");
+  });
+  if (!read) return std::unexpected(std::move(read.error()));
+  return content;
+}
+
+Result<void> read_pieces(const std::string& path, const std::function<void(std::string_view)>& use) {
+  return pump_file(path, [&](std::string_view piece) -> Result<void> {
+    use(piece);
+    return {};
+  });
 }
 
 Result<void> write_output(const std::string& path, const std::string& data) {

@@ -5,13 +5,14 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/text.hpp"
 #include "command.hpp"
 #include "host/root.hpp"
 #include "import/import.hpp"
-#include "import/job_log/job_log.hpp"
+#include "job_logs.hpp"
 #include "probe/live_root.hpp"
 #include "probe/machine_probe.hpp"
 #include "probe/snapshot/snapshot.hpp"
@@ -52,6 +53,21 @@ struct Artefact {
   std::string content;
 };
 
+// Text of another tool, or a log of a job alone.
+Result<model::Machine> import_text(std::string_view bytes, const std::string& name) {
+  const import::ForeignKind kind = import::recognise(bytes);
+  if (kind != import::ForeignKind::kUnknown && kind != import::ForeignKind::kJobLog)
+    return import::import_machine(bytes, name);
+  model::Machine machine;
+  machine.name = name;
+  machine.origin = "log " + name;
+  machine.imported = true;
+  JobLogs logs;
+  logs.add(bytes, name);
+  if (logs.finish(machine).evidence) return machine;
+  return import::import_machine(bytes, name);  // words the error, or has the lines about memory
+}
+
 // Files of the job that `angio collect --job` put into the snapshot.
 std::vector<Artefact> take_artefacts(const host::Recording& recording) {
   constexpr std::string_view kPlace = "/@job/";
@@ -73,22 +89,24 @@ Result<model::Machine> load_machine(const std::string& path) {
   auto bytes = read_input(path);
   if (!bytes) return std::unexpected(std::move(bytes.error()));
   const std::string name = path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
-  if (!bytes->starts_with(kSnapshotStart)) return import::import_machine(*bytes, name);
+  if (!bytes->starts_with(kSnapshotStart)) return import_text(*bytes, name);
   auto snapshot = probe::parse_snapshot(*bytes, name);
   if (!snapshot) return std::unexpected(std::move(snapshot.error()));
   const std::vector<Artefact> artefacts = take_artefacts(snapshot->recording);
   model::Machine machine = probe::machine_of(std::move(*snapshot), name);
+  JobLogs logs;
   for (const Artefact& artefact : artefacts)
-    import::job_log::add_log(artefact.content, artefact.name, machine);
+    logs.add(artefact.content, artefact.name);
+  logs.finish(machine);
   return machine;
 }
 
 Result<void> add_logs(const std::vector<std::string>& files, model::Machine& machine) {
+  JobLogs logs;
   for (const std::string& file : files) {
-    const auto bytes = read_input(file);
-    if (!bytes) return std::unexpected(bytes.error());
-    import::job_log::add_log(*bytes, file == "-" ? "standard input" : file, machine);
+    if (auto added = logs.add_file(file); !added) return added;
   }
+  logs.finish(machine);
   return {};
 }
 

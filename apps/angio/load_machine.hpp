@@ -14,7 +14,8 @@ namespace angio::app {
 // a file: a snapshot, or foreign text whose kind is recognised. Errors name the path.
 Result<model::Machine> load_machine(const std::string& path);
 
-// Reads logs of the job that ran there and of its kernel; what they tell of memory goes into the machine.
+// Reads logs of the job that ran there and of its kernel; what they tell of memory and of NCCL goes into the
+// machine. Several files are one job.
 Result<void> add_logs(const std::vector<std::string>& files, model::Machine& machine);
 
 }  // namespace angio::app

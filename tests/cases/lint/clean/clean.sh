@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --nodes=1
+torchrun --standalone --nproc-per-node=8 train.py

@@ -1,0 +1,1 @@
+export NCCL_DEBUGG=1

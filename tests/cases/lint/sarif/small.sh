@@ -1,0 +1,2 @@
+# ümlaut
+export X=é NCCL_IB_DISABLE=true
