@@ -6,10 +6,14 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/text.hpp"
@@ -81,12 +85,35 @@ Result<void> write_in_place(const std::string& path, const std::string& data) {
   return {};
 }
 
-Result<void> write_beside(const std::string& path, const std::string& data) {
+// What a file that is replaced passes on: who may read it and run it, and who owns it if we may give it away.
+int take_over(int fd, const struct stat& before) {
+  constexpr mode_t kMode = 07777;
+  constexpr mode_t kRunsAsOwner = S_ISUID | S_ISGID;
+  const bool same = geteuid() == before.st_uid && getegid() == before.st_gid;
+  const bool given = same || fchown(fd, before.st_uid, before.st_gid) == 0;
+  const mode_t mode = before.st_mode & kMode & (given ? kMode : static_cast<mode_t>(~kRunsAsOwner));
+  return fchmod(fd, mode) == 0 ? 0 : errno;
+}
+
+// A file that nobody may write is kept so on purpose; a new name beside it would get around that.
+bool may_write(const std::string& path, const struct stat& before) {
+  constexpr mode_t kAnyone = S_IWUSR | S_IWGRP | S_IWOTH;
+  return (before.st_mode & kAnyone) != 0 && access(path.c_str(), W_OK) == 0;
+}
+
+// before: the file that is replaced; none for a new one.
+Result<void> write_beside(const std::string& path, const std::string& data, const struct stat* before) {
+  if (before != nullptr && !may_write(path, *before)) {
+    return fail(ErrorCode::kDenied, path + ": is read-only, left as it is",
+                "chmod u+w makes it writable; or write to another place");
+  }
   const SignalsWait wait;
   const std::string temporary = path + ".part-" + std::to_string(getpid());
-  File file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const mode_t mode = before != nullptr ? 0600 : 0666;
+  File file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.get() < 0) return cannot_write(path, errno);
   int error = write_all(file.get(), data);
+  if (error == 0 && before != nullptr) error = take_over(file.get(), *before);
   if (error == 0 && fsync(file.get()) != 0) error = errno;
   if (!file.close_now() && error == 0) error = errno;
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
@@ -118,6 +145,65 @@ Result<void> pump_file(const std::string& path, const std::function<Result<void>
   }
   return pump(file.get(), path, use);
 }
+
+// Reading and using at the same time: copying out of the kernel costs a fifth of what a parser does. The
+// first piece is used at once, so that small files start no thread.
+class ReadAhead {
+ public:
+  explicit ReadAhead(const std::function<void(std::string_view)>& use) : use_(use) {}
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+  ~ReadAhead() { finish(); }
+
+  void put(std::string_view piece) {
+    if (!begun_) {
+      begun_ = true;
+      use_(piece);
+      return;
+    }
+    if (!worker_.joinable()) worker_ = std::jthread([this] { work(); });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_.size() < kMostWaiting; });
+    waiting_.emplace_back(piece);
+    changed_.notify_all();
+  }
+  // Everything that was put has been used.
+  void finish() {
+    if (!worker_.joinable()) return;
+    {
+      const std::scoped_lock lock(mutex_);
+      ended_ = true;
+      changed_.notify_all();
+    }
+    worker_.join();
+  }
+
+ private:
+  static constexpr std::size_t kMostWaiting = 4;
+
+  void work() {
+    for (;;) {
+      std::string piece;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        piece = std::move(waiting_.front());
+        waiting_.pop_front();
+        changed_.notify_all();
+      }
+      use_(piece);
+    }
+  }
+
+  const std::function<void(std::string_view)>& use_;
+  bool begun_ = false;
+  bool ended_ = false;
+  std::deque<std::string> waiting_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::jthread worker_;
+};
 
 bool names_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -187,10 +273,13 @@ Result<std::string> read_input(const std::string& path) {
 }
 
 Result<void> read_pieces(const std::string& path, const std::function<void(std::string_view)>& use) {
-  return pump_file(path, [&](std::string_view piece) -> Result<void> {
-    use(piece);
+  ReadAhead ahead(use);
+  auto read = pump_file(path, [&](std::string_view piece) -> Result<void> {
+    ahead.put(piece);
     return {};
   });
+  ahead.finish();
+  return read;
 }
 
 Result<void> write_output(const std::string& path, const std::string& data) {
@@ -200,11 +289,12 @@ Result<void> write_output(const std::string& path, const std::string& data) {
     return fail(ErrorCode::kIo, "standard output: cannot write: " + errno_text(error));
   }
   struct stat status{};
-  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) {
+  const bool there = stat(path.c_str(), &status) == 0;
+  if (!there || S_ISREG(status.st_mode)) {
     // Through a link its target is replaced, not the link.
     std::error_code ignored;
     const std::filesystem::path target = std::filesystem::canonical(path, ignored);
-    return write_beside(target.empty() ? path : target.string(), data);
+    return write_beside(target.empty() ? path : target.string(), data, there ? &status : nullptr);
   }
   if (S_ISDIR(status.st_mode)) {
     return fail(ErrorCode::kInvalidInput, path + " is a directory, expected a file name",
