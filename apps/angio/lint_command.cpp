@@ -135,6 +135,14 @@ std::optional<Error> misuse(const Options& options) {
     return Error{ErrorCode::kInvalidInput, "nothing to look at",
                  "Name files, or use --env, --pid or --snap; - is standard input"};
   }
+  if (options.fix && options.diff) {
+    return Error{ErrorCode::kInvalidInput, "--fix writes and --diff only shows: both together contradict",
+                 "First --diff, then --fix; --fix shows what it changed as well"};
+  }
+  if (options.diff && options.format != "terminal") {
+    return Error{ErrorCode::kInvalidInput, "--diff is a text, not " + options.format,
+                 "Leave --format away, or --diff"};
+  }
   const bool standard_input = std::ranges::count(options.sources.files, "-") > 0;
   if (options.fix && standard_input)
     return Error{ErrorCode::kInvalidInput, "--fix cannot rewrite standard input",
@@ -160,11 +168,10 @@ int run_lint(const Options& options) {
     const auto mending = mend(options, *input, *context);
     if (!mending) return report_error(mending.error());
     if (options.format == "terminal") text = printable_lines(mending->differences);
-    if (options.diff && !options.fix) return print(mending->differences.empty() ? "" : text);
-    if (!text.empty()) text += "\n";
+    if (!options.diff && !text.empty()) text += "\n";
   }
   const lint::Report report = lint::lint(input->scripts, *context);
-  text += render(options, {report, input->scripts, options.effective, "angio " ANGIO_VERSION});
+  if (!options.diff) text += render(options, {report, input->scripts, options.effective, "angio " ANGIO_VERSION});
   if (const int code = print(text); code != kOk) return code;
   return fails(report, options.fail_on) ? kFindings : kOk;
 }
@@ -173,7 +180,7 @@ int run_lint(const Options& options) {
 
 void setup_lint(CLI::App& app, int& exit_code) {
   CLI::App* command =
-      app.add_subcommand("lint", "Say what is wrong in scripts and settings, and mend what is certain");
+      app.add_subcommand("lint", "Find what is wrong in job scripts and settings");
   const auto options = std::make_shared<Options>();
   command
       ->add_option("files", options->sources.files,
@@ -199,7 +206,7 @@ void setup_lint(CLI::App& app, int& exit_code) {
                     "Also what the job will see, and where each value comes from");
   command->add_flag("--fix", options->fix,
                     "Rewrite the files where the cure is certain, and show what changed");
-  command->add_flag("--diff", options->diff, "Only show what --fix would change");
+  command->add_flag("--diff", options->diff, "Only show what --fix would change; writes nothing");
   command->add_option("--fail-on", options->fail_on, "Exit with 1 from this severity on")
       ->check(CLI::IsMember({"info", "warning", "error"}));
   command->add_flag("--rules", options->rules, "List the rules");

@@ -1,5 +1,5 @@
-// fmt's own functions, compiled once. Debian's fmt has them in a shared library only, which the binary must not
-// need, and header-only every source compiles them anew: about half of its time.
+// fmt's own functions, compiled once. Debian's fmt has them in a shared library only, which the binary must
+// not need, and header-only every source compiles them anew: about half of its time.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
@@ -12,7 +12,8 @@ template FMT_API auto locale_ref::get<std::locale>() const -> std::locale;
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 template FMT_API void buffer<char>::append(const char*, const char*);
-template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
+template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<FMT_BUFFER_CONTEXT(char)>,
+                                 locale_ref);
 
 }  // namespace detail
 FMT_END_NAMESPACE

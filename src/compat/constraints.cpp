@@ -197,24 +197,24 @@ void cuda_on_driver(const Stack& stack, Part part, std::vector<Constraint>& out)
                   .seen = {seen(stack, part)}};
   const knowledge::CudaFamily* family = knowledge::find_cuda(*major);
   const std::string* driver = stack.get(Part::kDriver);
-  const auto branch = driver != nullptr ? major_of(*driver) : std::nullopt;
+  const std::uint32_t branch = driver != nullptr ? major_of(*driver).value_or(0) : 0;  // 0: not known
   if (family == nullptr) {
     made.verdict = Verdict::kUnknown;
     made.title += ": the table has no driver minimum for this family";
     return out.push_back(std::move(made));
   }
   made.source = std::string(family->source);
-  if (!branch && stack.get(Part::kCudaDriver) != nullptr)
+  if (branch == 0 && stack.get(Part::kCudaDriver) != nullptr)
     return out.push_back(by_cuda_of_driver(stack, std::move(made), *cuda));
-  if (!branch) {
+  if (branch == 0) {
     made.verdict = Verdict::kUnknown;
     made.title += fmt::format(" needs driver {} or newer; the driver is not known", family->minimum_driver);
     made.missing = {Part::kDriver};
     return out.push_back(std::move(made));
   }
   made.seen.push_back(seen(stack, Part::kDriver));
-  if (*branch < family->minimum_driver)
-    return out.push_back(too_old(stack, std::move(made), *family, *cuda, *branch));
+  if (branch < family->minimum_driver)
+    return out.push_back(too_old(stack, std::move(made), *family, *cuda, branch));
   const auto* floor = knowledge::find_cuda_floor(*major);
   if (floor != nullptr && compare_versions(*driver, floor->driver).value_or(0) < 0) {
     made.verdict = Verdict::kUnknown;
@@ -234,15 +234,16 @@ void cuda_on_driver(const Stack& stack, Part part, std::vector<Constraint>& out)
 void package_fits(const Stack& stack, std::vector<Constraint>& out) {
   const std::string* package = stack.get(Part::kCudaCompat);
   const std::string* driver = stack.get(Part::kDriver);
-  const auto branch = driver != nullptr ? major_of(*driver) : std::nullopt;
+  // A driver of branch 0 is older than every package.
+  const auto branch = driver != nullptr ? major_of(*driver).value_or(0) : 0;
   const auto* row = package != nullptr ? knowledge::find_forward_compat(*package) : nullptr;
-  if (row == nullptr || !branch || listed(*row, *branch) || *branch < row->own) return;
-  const bool own = *branch == row->own;
+  if (row == nullptr || listed(*row, branch) || branch < row->own) return;
+  const bool own = branch == row->own;
   out.push_back(
       {.id = "cuda-compat.driver",
        .verdict = own ? Verdict::kRemark : Verdict::kFails,
-       .title = own ? fmt::format("cuda-compat {} brings nothing on driver branch {}", *package, *branch)
-                    : fmt::format("cuda-compat {} is older than driver branch {}", *package, *branch),
+       .title = own ? fmt::format("cuda-compat {} brings nothing on driver branch {}", *package, branch)
+                    : fmt::format("cuda-compat {} is older than driver branch {}", *package, branch),
        .explain =
            own ? "It is made of that very branch."
                : "An older package in the library path hides the driver's newer libraries; CUDA answers "

@@ -25,16 +25,16 @@ std::optional<long> ranks_of_line(const Job& job, const Line& line) {
 
 void oversubscribed(const Job& job, const Context& context, const Line& line, Complaints& out) {
   const auto text = variable_at(line, "OMP_NUM_THREADS");
-  const auto threads = text ? parse_integer<long>(*text) : std::nullopt;
-  const auto ranks = ranks_of_line(job, line);
+  const long threads = text ? parse_integer<long>(*text).value_or(0) : 0;
+  const long ranks = ranks_of_line(job, line).value_or(0);
   constexpr long kMany = 1 << 20;  // beyond it the figures are nonsense, not a job
-  if (!threads || !ranks || *threads < 2 || *ranks < 1 || *threads > kMany || *ranks > kMany) return;
+  if (threads < 2 || ranks < 1 || threads > kMany || ranks > kMany) return;
   const auto* srun = find_stage(line, {"srun"});
   const auto own = srun != nullptr ? number_option(line, *srun, {"--cpus-per-task", "-c"}) : std::nullopt;
   const auto cpus = own ? own : job.allocation.cpus_per_task;
-  const auto needed = *threads * *ranks;
+  const auto needed = threads * ranks;
   const std::string sum =
-      counted(*ranks, "rank") + " x OMP_NUM_THREADS=" + *text + " = " + std::to_string(needed) + " threads";
+      counted(ranks, "rank") + " x OMP_NUM_THREADS=" + *text + " = " + std::to_string(needed) + " threads";
   const std::string advice =
       "OMP_NUM_THREADS at most CPUs / ranks, less what DataLoader workers and NCCL need";
   if (cpus && needed > *cpus) {
