@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "knowledge/knowledge.hpp"
@@ -70,9 +71,11 @@ Result<plan::JobShape> shape_of(const Options& options) {
                   "--params \"" + printable(options.parameters) + "\" is no number of parameters",
                   "Write 7B, 1.5T or 350M");
   }
-  if (!job.gpu.empty() && knowledge::find_gpu(job.gpu) == nullptr)
-    return fail(ErrorCode::kInvalidInput, "--gpu \"" + printable(job.gpu) + "\" is no GPU of the table",
-                "Name it as nvidia-smi does, for example H100 or A100");
+  if (!job.gpu.empty()) {
+    const auto gpu = plan::gpu_named(job.gpu);
+    if (!gpu) return std::unexpected(gpu.error());
+    job.gpu = (*gpu)->match;
+  }
   if (!job.nccl.empty() && knowledge::leading_version(job.nccl) != job.nccl)
     return fail(ErrorCode::kInvalidInput, "--nccl \"" + printable(job.nccl) + "\" is no release",
                 "Write 2.28.9");
@@ -88,15 +91,22 @@ Result<plan::JobShape> shape_of(const Options& options) {
 // GPUs, GPUs a node and nodes: any two give the third.
 Result<void> settle_counts(const Options& options, plan::JobShape& job) {
   if (!options.nodes) return {};
-  if (job.gpus == 0) job.gpus = job.gpus_per_node * *options.nodes;
-  if (job.gpus_per_node == 0 && job.gpus > 0 && job.gpus % *options.nodes == 0)
-    job.gpus_per_node = job.gpus / *options.nodes;
-  if (job.gpus_per_node == 0 || job.gpus != job.gpus_per_node * *options.nodes)
+  const std::uint32_t nodes = *options.nodes;
+  const std::string over = " do not divide over " + count_of(nodes, "node");
+  if (job.gpus == 0 && job.gpus_per_node == 0)
+    return fail(ErrorCode::kInvalidInput, "--nodes alone does not say how many GPUs there are",
+                "Give --gpus or --gpus-per-node too");
+  if (job.gpus == 0) job.gpus = job.gpus_per_node * nodes;
+  if (job.gpus_per_node == 0 && job.gpus % nodes != 0)
+    return fail(ErrorCode::kInvalidInput, count_of(job.gpus, "GPU") + over,
+                "Give a number of nodes that divides them, or --gpus-per-node without --nodes");
+  if (job.gpus_per_node == 0) job.gpus_per_node = job.gpus / nodes;
+  if (job.gpus != job.gpus_per_node * nodes)
     return fail(ErrorCode::kInvalidInput,
-                "--gpus " + std::to_string(job.gpus) + ", --gpus-per-node " +
-                    std::to_string(job.gpus_per_node) + " and --nodes " + std::to_string(*options.nodes) +
-                    " do not fit together",
-                "Give two of them");
+                "--gpus " + std::to_string(job.gpus) + ", but " + count_of(nodes, "node") + " with " +
+                    count_of(job.gpus_per_node, "GPU") + " each have " +
+                    std::to_string(job.gpus_per_node * nodes),
+                "Give two of --gpus, --gpus-per-node and --nodes");
   return {};
 }
 

@@ -67,9 +67,8 @@ void setup_making(CLI::App& command, const std::shared_ptr<Options>& options, in
                   "gpu:0, pci:BUSID, nic:BUSID, net:NAME, cpu:0, gpu:*, system")
       ->type_name("SELECTOR")
       ->required();
-  set_command.add_option("words", options->words, "[nvlink|c2c|…[:KEY]] NAME=VALUE …")
-      ->type_name("WORDS")
-      ->required();
+  set_command.add_option("words", options->words, "[nvlink|c2c|…[:KEY]] NAME=VALUE …, at least one")
+      ->type_name("WORDS");
   add_out(set_command, *options);
 
   CLI::App& remove_command =
@@ -113,6 +112,7 @@ void setup_looking(CLI::App& command, const std::shared_ptr<Options>& options, i
       ->type_name("A B")
       ->required()
       ->expected(2);
+  compared.add_flag("--all", options->all, "Also guid and host_hash, which differ between equal hosts");
   add_format(compared, *options, {"terminal", "json"});
 }
 

@@ -15,6 +15,7 @@ struct Options {
   bool live = false;
   std::optional<std::string> nccl;
   int nodes = 1;
+  bool all = false;   // diff: guid and host_hash as well
   int cross_nic = 2;  // NCCL_CROSS_NIC's default
   std::string format = "terminal";
   std::string out = "-";

@@ -193,12 +193,30 @@ std::optional<std::uint32_t> major_of(const std::string& version) {
   return parse_integer<std::uint32_t>(split(version, '.').front());
 }
 
+namespace {
+
+// What follows from the values where nobody said it.
+void complete(Stack& stack) {
+  if (const auto disk = stack.values.find(Part::kDiskDriver);
+      stack.get(Part::kDriver) == nullptr && disk != stack.values.end()) {
+    const std::string& where = disk->second.where;
+    stack.set(Part::kDriver, disk->second.text, where.empty() ? "installed" : where + ", installed");
+  }
+  const std::string* driver = stack.get(Part::kDriver);
+  if (driver == nullptr || stack.get(Part::kCudaDriver) != nullptr) return;
+  std::string offered = knowledge::newest_cuda_of(*driver);
+  if (offered.empty()) {
+    offered = knowledge::least_cuda_of(*driver);
+    if (!offered.empty()) offered += " or newer";
+  }
+  stack.set(Part::kCudaDriver, offered, "by the table of toolkits and drivers");
+}
+
+}  // namespace
+
 Report check(const Stack& given) {
   Stack stack = given;
-  // What the driver offers follows from its version where nobody said it.
-  if (const std::string* driver = stack.get(Part::kDriver);
-      driver != nullptr && stack.get(Part::kCudaDriver) == nullptr)
-    stack.set(Part::kCudaDriver, knowledge::newest_cuda_of(*driver), "by the table of toolkits and drivers");
+  complete(stack);
   Report report;
   driver_constraints(stack, report.constraints);
   cuda_constraints(stack, report.constraints);

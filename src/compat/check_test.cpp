@@ -104,6 +104,47 @@ TEST(CudaOnDriver, TheOwnDriverHasNoLimits) {
   EXPECT_EQ(find(report, "cuda.driver")->explain, "");
 }
 
+TEST(CudaOnDriver, SaysWhatTheBranchOffers) {
+  const auto why = [](const std::vector<std::string>& words) {
+    return find(of(words), "cuda.driver")->explain;
+  };
+  EXPECT_EQ(why({"driver=470.82.01", "cuda=12.1"}),
+            "CUDA 12.x runs on driver 525 or newer; this is branch 470, which offers CUDA 11.4. No "
+            "forward-compatibility package is listed for CUDA 12.1 on branch 470; branches past their end of "
+            "life were dropped from the table.");
+  EXPECT_EQ(
+      why({"driver=565.57.01", "cuda=13.0"}),
+      "CUDA 13.x runs on driver 580 or newer; this is branch 565. No forward-compatibility package is "
+      "listed for CUDA 13.0 on branch 565; branches past their end of life were dropped from the table.");
+}
+
+TEST(CudaOnDriver, AShortVersionIsComparedAsFarAsItGoes) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"driver=535", "cuda=12.2"}, {"driver=580.65", "cuda=13.0"}, {"driver=525", "cuda=12.0"}}) {
+    const Report report = of(words);
+    EXPECT_EQ(verdict(report, "cuda.driver"), Verdict::kHolds) << words[0];
+    EXPECT_EQ(find(report, "cuda.driver")->explain, "") << words[0];
+  }
+  EXPECT_NE(find(of({"driver=530", "cuda=12.2"}), "cuda.driver")->explain, "");
+}
+
+TEST(Driver, ThePackageCountsWhereNothingIsLoaded) {
+  const Report report = of({"disk-driver=470.82.01", "cuda=12.1"});
+  EXPECT_EQ(verdict(report, "cuda.driver"), Verdict::kFails);
+  EXPECT_EQ(find(report, "cuda.driver")->seen.back(), "NVIDIA driver 470.82.01 (installed)");
+}
+
+TEST(Driver, FabricManagerIsOfTheSameVersion) {
+  const Report other = of({"driver=535.129.03", "fabric-manager=535.104.05"});
+  EXPECT_EQ(verdict(other, "driver.fabric-manager"), Verdict::kFails);
+  EXPECT_EQ(find(other, "driver.fabric-manager")->satisfy, "Fabric Manager 535.129.03");
+  EXPECT_EQ(verdict(of({"driver=535.104.05", "fabric-manager=535.104.05"}), "driver.fabric-manager"),
+            Verdict::kHolds);
+  EXPECT_EQ(verdict(of({"driver=535", "fabric-manager=535.104.05"}), "driver.fabric-manager"),
+            Verdict::kHolds);
+  EXPECT_EQ(find(of({"fabric-manager=535.104.05"}), "driver.fabric-manager"), nullptr);
+}
+
 TEST(Driver, LibrariesOfAnotherVersionFail) {
   EXPECT_EQ(verdict(of({"driver=535.54.03", "user-driver=550.54.15"}), "driver.user-libraries"),
             Verdict::kFails);
@@ -137,6 +178,21 @@ TEST(Gpu, ADriverBeforeItsFirstToolkitIsDoubted) {
   ASSERT_EQ(verdict(report, "gpu.driver"), Verdict::kUnknown);
   EXPECT_EQ(find(report, "gpu.driver")->satisfy, "driver 570.26 or newer");
   EXPECT_EQ(find(of({"gpu=B200", "driver=570.26"}), "gpu.driver"), nullptr);
+}
+
+TEST(Gpu, TheBuildsAreHeldAgainstItToo) {
+  EXPECT_EQ(verdict(of({"gpu=B200", "pytorch=2.4.0+cu121"}), "gpu.pytorch-cuda"), Verdict::kFails);
+  EXPECT_EQ(verdict(of({"gpu=B200", "pytorch=2.7.0+cu128"}), "gpu.pytorch-cuda"), Verdict::kHolds);
+  EXPECT_EQ(verdict(of({"gpu=V100", "pytorch=2.9.0+cu130"}), "gpu.pytorch-cuda"), Verdict::kFails);
+  // It carries PTX: the wheel of PyTorch 2.7 for Blackwell brings this very build.
+  EXPECT_EQ(verdict(of({"gpu=B200", "nccl=2.26.2+cuda12.2"}), "gpu.nccl-cuda"), Verdict::kRemark);
+  EXPECT_EQ(verdict(of({"gpu=V100", "nccl=2.28.9+cuda13.0"}), "gpu.nccl-cuda"), Verdict::kFails);
+}
+
+TEST(Gpu, AMajorVersionAloneLeavesItOpen) {
+  const Report report = of({"gpu=B200", "cuda=12"});
+  ASSERT_EQ(verdict(report, "gpu.cuda"), Verdict::kUnknown);
+  EXPECT_EQ(find(report, "gpu.cuda")->missing, std::vector<Part>{Part::kCuda});
 }
 
 TEST(Nccl, WhatRunsIsNotWhatIsInstalled) {

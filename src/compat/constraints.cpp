@@ -11,7 +11,7 @@
 namespace angio::compat {
 namespace {
 
-using knowledge::compare_versions;
+using knowledge::compare_as_given;
 
 // The kernel driver and the libraries that speak to it are of one build.
 void driver_agrees(const Stack& stack, Part other, std::vector<Constraint>& out) {
@@ -19,7 +19,9 @@ void driver_agrees(const Stack& stack, Part other, std::vector<Constraint>& out)
   const std::string* second = stack.get(other);
   if (second == nullptr || driver == nullptr) return;
   // Some tools cut the last figure off: "550.54" is no other version than 550.54.15.
-  const bool same = *driver == *second || (!stack.mismatch && driver->starts_with(*second + "."));
+  const bool same =
+      *driver == *second ||
+      (!stack.mismatch && (driver->starts_with(*second + ".") || second->starts_with(*driver + ".")));
   const bool disk = other == Part::kDiskDriver;
   if (same && disk) return;  // said once is enough
   Constraint made{
@@ -53,6 +55,26 @@ void mismatch_reported(const Stack& stack, std::vector<Constraint>& out) {
   if (stack.get(Part::kUserDriver) != nullptr) made.seen.push_back(seen(stack, Part::kUserDriver));
   if (stack.get(Part::kDriver) != nullptr) made.seen.push_back(seen(stack, Part::kDriver));
   out.push_back(std::move(made));
+}
+
+void fabric_manager(const Stack& stack, std::vector<Constraint>& out) {
+  const std::string* driver = stack.get(Part::kDriver);
+  const std::string* manager = stack.get(Part::kFabricManager);
+  if (driver == nullptr || manager == nullptr) return;
+  const bool same = compare_as_given(*driver, *manager) == 0;
+  out.push_back({.id = "driver.fabric-manager",
+                 .verdict = same ? Verdict::kHolds : Verdict::kFails,
+                 .title = same ? "Fabric Manager and driver are of one version"
+                               : "Fabric Manager and driver are of different versions",
+                 .explain = same
+                                ? ""
+                                : "The service compares itself with the loaded driver and ends. On a machine "
+                                  "with NVSwitch CUDA then answers error 802 (system not yet initialized); "
+                                  "without NVSwitch it is not needed.",
+                 .seen = {seen(stack, Part::kDriver), seen(stack, Part::kFabricManager)},
+                 .satisfy = same ? "" : fmt::format("Fabric Manager {}", *driver),
+                 .source = "NVIDIA Fabric Manager user guide, "
+                           "docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide (2025)"});
 }
 
 void branch_life(const Stack& stack, std::vector<Constraint>& out) {
@@ -137,7 +159,7 @@ Constraint by_package(const Stack& stack, Constraint made, std::uint32_t branch)
 // "only older features": the toolkit came with a newer driver than this one.
 std::string limits(const std::string& cuda, const std::string& driver) {
   const auto* toolkit = knowledge::find_cuda_toolkit(cuda);
-  if (toolkit == nullptr || compare_versions(driver, toolkit->driver).value_or(0) >= 0) return {};
+  if (toolkit == nullptr || compare_as_given(driver, toolkit->driver) >= 0) return {};
   return fmt::format(
       "By minor-version compatibility. CUDA {} came with {}: what needs that newer driver, and PTX compiled "
       "at run time "
@@ -150,14 +172,18 @@ Constraint too_old(const Stack& stack, Constraint made, const knowledge::CudaFam
   if (stack.get(Part::kCudaCompat) != nullptr) return by_package(stack, std::move(made), branch);
   const std::string& driver = *stack.get(Part::kDriver);
   made.verdict = Verdict::kFails;
-  made.explain = fmt::format("CUDA {}.x runs on driver {} or newer; this is branch {}, which offers CUDA {}.",
-                             family.major, family.minimum_driver, branch, knowledge::newest_cuda_of(driver));
+  const std::string offered = knowledge::newest_cuda_of(driver);
+  made.explain =
+      fmt::format("CUDA {}.x runs on driver {} or newer; this is branch {}{}.", family.major,
+                  family.minimum_driver, branch, offered.empty() ? "" : ", which offers CUDA " + offered);
   const std::string package = forward_hint(cuda, branch);
   made.satisfy = fmt::format("driver {} or newer{}", family.minimum_driver,
                              package.empty() ? "" : fmt::format("; or, {}", package));
   if (package.empty())
-    made.explain +=
-        fmt::format(" No forward-compatibility package is listed for CUDA {} on branch {}.", cuda, branch);
+    made.explain += fmt::format(
+        " No forward-compatibility package is listed for CUDA {} on branch {}; branches past their end of "
+        "life were dropped from the table.",
+        cuda, branch);
   made.title = fmt::format("Driver {} is too old for {}", driver, made.title);
   return made;
 }
@@ -174,9 +200,7 @@ Constraint by_cuda_of_driver(const Stack& stack, Constraint made, const std::str
     made.satisfy = "a newer driver, or the forward-compatibility package on data-centre GPUs";
     return made;
   }
-  if (compare_versions(knowledge::leading_version(offered), knowledge::leading_version(cuda)).value_or(0) <
-          0 &&
-      offered_major == wanted_major)
+  if (compare_as_given(offered, cuda) < 0 && offered_major == wanted_major)
     made.explain = fmt::format(
         "By minor-version compatibility: what needs a driver of CUDA {}, and PTX compiled at run time (JIT), "
         "does not "
@@ -216,7 +240,7 @@ void cuda_on_driver(const Stack& stack, Part part, std::vector<Constraint>& out)
   if (branch < family->minimum_driver)
     return out.push_back(too_old(stack, std::move(made), *family, *cuda, branch));
   const auto* floor = knowledge::find_cuda_floor(*major);
-  if (floor != nullptr && compare_versions(*driver, floor->driver).value_or(0) < 0) {
+  if (floor != nullptr && compare_as_given(*driver, floor->driver) < 0) {
     made.verdict = Verdict::kUnknown;
     made.explain =
         fmt::format("The compatibility guide asks for branch {}, the release notes for {}: {} lies between.",
@@ -270,7 +294,7 @@ void gpu_on_driver(const knowledge::GpuArchitecture& row, Constraint made, const
     return out.push_back(std::move(made));
   }
   const auto* toolkit = row.first_toolkit.empty() ? nullptr : knowledge::find_cuda_toolkit(row.first_toolkit);
-  if (toolkit == nullptr || compare_versions(driver, toolkit->driver).value_or(0) >= 0) return;
+  if (toolkit == nullptr || compare_as_given(driver, toolkit->driver) >= 0) return;
   made.verdict = Verdict::kUnknown;
   made.title = fmt::format("Driver {} may be too old for {} GPUs", driver, row.name);
   made.explain = fmt::format(
@@ -278,6 +302,18 @@ void gpu_on_driver(const knowledge::GpuArchitecture& row, Constraint made, const
       "documented.",
       toolkit->name, toolkit->driver);
   made.satisfy = fmt::format("driver {} or newer", toolkit->driver);
+  out.push_back(std::move(made));
+}
+
+// NCCL carries PTX of the newest generation that its CUDA knew.
+void nccl_built_before(const knowledge::GpuArchitecture& row, Constraint made, const std::string& value,
+                       std::vector<Constraint>& out) {
+  made.verdict = Verdict::kRemark;
+  made.title = fmt::format("NCCL was built for CUDA {}, which is older than {} GPUs", value, row.name);
+  made.explain =
+      "It may run all the same: NCCL carries PTX, which the driver compiles at the first start, and some "
+      "wheels have kernels of newer GPUs added.";
+  made.source += "; NVIDIA/nccl makefiles/common.mk, CUDA12_PTX";
   out.push_back(std::move(made));
 }
 
@@ -292,7 +328,16 @@ void gpu_against(const Stack& stack, const StackGpu& gpu, const knowledge::GpuAr
   const std::string_view first = part == Part::kNccl ? row.first_nccl : row.first_toolkit;
   const std::string_view last = part == Part::kNccl ? std::string_view() : row.last_toolkit;
   if (part == Part::kDriver) return gpu_on_driver(row, std::move(made), *value, out);
-  if (!first.empty() && !knowledge::version_within(*value, first, "").value_or(true)) {
+  const auto known = knowledge::version_within(*value, first, "");
+  if (!known) {
+    made.verdict = Verdict::kUnknown;
+    made.title =
+        fmt::format("{} {}: only {} and newer know {} GPUs", title_of(part), *value, first, row.name);
+    made.missing = {part};
+    return out.push_back(std::move(made));
+  }
+  if (!*known && part == Part::kNcclCuda) return nccl_built_before(row, std::move(made), *value, out);
+  if (!*known) {
     made.verdict = Verdict::kFails;
     made.title = fmt::format("{} {} is older than {} GPUs", title_of(part), *value, row.name);
     made.satisfy = fmt::format("{} {} or newer", title_of(part), first);
@@ -315,6 +360,7 @@ void driver_constraints(const Stack& stack, std::vector<Constraint>& out) {
   driver_agrees(stack, Part::kUserDriver, out);
   driver_agrees(stack, Part::kDiskDriver, out);
   mismatch_reported(stack, out);
+  fabric_manager(stack, out);
   branch_life(stack, out);
 }
 
@@ -338,7 +384,7 @@ void gpu_constraints(const Stack& stack, std::vector<Constraint>& out) {
     const auto* row = knowledge::find_architecture(capability);
     if (row == nullptr || std::ranges::find(done, capability) != done.end()) continue;
     done.push_back(capability);
-    for (const Part part : {Part::kDriver, Part::kCuda, Part::kNccl})
+    for (const Part part : {Part::kDriver, Part::kCuda, Part::kPytorchCuda, Part::kNcclCuda, Part::kNccl})
       gpu_against(stack, gpu, *row, part, out);
   }
 }

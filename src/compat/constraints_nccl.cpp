@@ -11,12 +11,13 @@
 namespace angio::compat {
 namespace {
 
+using knowledge::compare_as_given;
 using knowledge::compare_versions;
 
 void loaded_is_installed(const Stack& stack, std::vector<Constraint>& out) {
   const std::string* loaded = stack.get(Part::kNccl);
   const std::string* installed = stack.get(Part::kNcclInstalled);
-  if (loaded == nullptr || installed == nullptr || *loaded == *installed) return;
+  if (loaded == nullptr || installed == nullptr || compare_as_given(*loaded, *installed) == 0) return;
   const bool newer_installed = compare_versions(*loaded, *installed).value_or(0) < 0;
   out.push_back(
       {.id = "nccl.loaded",
@@ -65,9 +66,7 @@ void build_for_cuda(const Stack& stack, std::vector<Constraint>& out) {
   }
   // For CUDA 12 a document names the first release: a requirement of its own.
   constexpr std::uint32_t kFirstWithoutDocument = 13;
-  if (*major < kFirstWithoutDocument || earliest.empty() ||
-      compare_versions(*nccl, earliest).value_or(0) >= 0)
-    return;
+  if (*major < kFirstWithoutDocument || earliest.empty() || compare_as_given(*nccl, earliest) >= 0) return;
   out.push_back(
       {.id = "nccl.cuda-build",
        .verdict = Verdict::kUnknown,
@@ -99,7 +98,7 @@ void bundled_with_pytorch(const Stack& stack, std::vector<Constraint>& out) {
   const Part part = stack.get(Part::kNccl) != nullptr ? Part::kNccl : Part::kNcclInstalled;
   const std::string* nccl = stack.get(part);
   if (wheel == nullptr) return;
-  const bool same = nccl != nullptr && *nccl == wheel->nccl;
+  const bool same = nccl != nullptr && compare_as_given(*nccl, wheel->nccl) == 0;
   Constraint made{
       .id = "pytorch.nccl",
       .verdict = nccl == nullptr || !same ? Verdict::kRemark : Verdict::kHolds,

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "compat/stack.hpp"
@@ -14,6 +16,7 @@ namespace {
 
 struct Text {
   std::string_view line;
+  std::string_view previous;  // the line above, that was not empty
   std::string where;
 };
 
@@ -38,25 +41,52 @@ bool take_after(Stack& stack, const Text& text, std::string_view label, Part par
 
 // ---- nvidia-smi, /proc/driver/nvidia/version, nvcc
 
+bool add_named_gpu(Stack& stack, std::string_view name, const std::string& where) {
+  const std::string capability(knowledge::capability_of(name));
+  if (capability.empty()) return false;
+  stack.add_gpu({std::string(name), capability, where});
+  return true;
+}
+
+// nvidia-smi's table: "|   0  NVIDIA B200                    On  |   00000000:1B:00.0 Off |".
+bool gpu_row(Stack& stack, const Text& text) {
+  if (!text.line.starts_with('|')) return false;
+  std::string_view cell = trim(text.line.substr(1, text.line.find('|', 1) - 1));
+  const auto words = split_words(cell);
+  if (words.size() < 3 || !parse_integer<std::uint32_t>(words.front())) return false;
+  const std::string_view persistence = words.back();
+  if (persistence != "On" && persistence != "Off" && persistence != "N/A") return false;
+  cell.remove_prefix(words.front().size());
+  cell.remove_suffix(persistence.size());
+  return add_named_gpu(stack, trim(cell), text.where);
+}
+
+// nvidia-smi --query-gpu=name,… --format=csv: "NVIDIA B200, 570.86.15".
+bool gpu_csv(Stack& stack, const Text& text) {
+  constexpr std::size_t kLongestName = 6;  // words
+  const std::string_view name = trim(text.line.substr(0, text.line.find(',')));
+  return name.starts_with("NVIDIA ") && split_words(name).size() <= kLongestName &&
+         name.find_first_of(":.|;") == std::string_view::npos && add_named_gpu(stack, name, text.where);
+}
+
 bool nvidia_smi(Stack& stack, const Text& text) {
   if (contains(text.line, "Driver/library version mismatch")) {
     stack.mismatch = true;
     return true;
   }
   if (take_after(stack, text, "NVML library version:", Part::kUserDriver)) return true;
+  if (take_after(stack, text, "Fabric Manager version is :", Part::kFabricManager)) return true;
+  if (gpu_row(stack, text) || gpu_csv(stack, text)) return true;
   // nvidia-smi -q: "Driver Version       : 535.54.03".
   const std::size_t colon = text.line.find(':');
   const std::string_view label_q = trim(text.line.substr(0, std::min(colon, text.line.size())));
   if (colon != std::string_view::npos && label_q == "Driver Version")
     return put_found(stack, Part::kDriver, trim(text.line.substr(colon + 1)), text.where);
-  if (colon != std::string_view::npos && label_q == "Product Name") {
-    const std::string name(trim(text.line.substr(colon + 1)));
-    const std::string capability(knowledge::capability_of(name));
-    if (!capability.empty()) stack.add_gpu({name, capability, text.where});
-    return !capability.empty();
-  }
+  if (colon != std::string_view::npos && label_q == "Product Name")
+    return add_named_gpu(stack, trim(text.line.substr(colon + 1)), text.where);
   if (colon != std::string_view::npos && label_q == "CUDA Version")
     return put_found(stack, Part::kCudaDriver, trim(text.line.substr(colon + 1)), text.where);
+  if (contains(text.line, "CUDA Driver Version")) return false;  // nvbandwidth: a number of the CUDA API
   bool any = false;
   if (contains(text.line, "NVIDIA-SMI")) {
     // The tool's own version is that of the user libraries; newer ones say so by themselves.
@@ -87,22 +117,108 @@ bool nvcc(Stack& stack, const Text& text) {
 
 // ---- torch: collect_env, torch.__config__
 
+// What quotes, brackets and signs of equality enclose.
+std::string_view bare(std::string_view text) {
+  constexpr std::string_view kAround = " \t:='\"(),";
+  const std::size_t start = std::min(text.find_first_not_of(kAround), text.size());
+  const std::size_t end = text.find_last_not_of(kAround);
+  return end == std::string_view::npos || end < start ? std::string_view()
+                                                      : text.substr(start, end + 1 - start);
+}
+
+bool starts_with_digit(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0;
+}
+
+struct Printed {
+  std::string_view name;
+  Part part;
+};
+constexpr std::array kPrinted{Printed{"torch.version.cuda", Part::kPytorchCuda},
+                              Printed{"torch.__version__", Part::kPytorch},
+                              Printed{"torch.cuda.nccl.version()", Part::kNccl}};
+
+struct Named {
+  std::vector<Part> parts;  // in their order
+  std::string_view rest;    // behind the last
+};
+
+Named names_in(std::string_view line) {
+  std::vector<std::pair<std::size_t, const Printed*>> found;
+  for (const Printed& one : kPrinted)
+    if (const std::size_t at = line.find(one.name); at != std::string_view::npos)
+      found.emplace_back(at, &one);
+  std::ranges::sort(found);
+  Named named;
+  for (const auto& [at, one] : found) {
+    named.parts.push_back(one->part);
+    named.rest = line.substr(at + one->name.size());
+  }
+  return named;
+}
+
+bool put_printed(Stack& stack, Part part, std::string_view text, const std::string& where) {
+  std::string value(bare(text));
+  if (part == Part::kNccl && contains(value, ", ")) {  // "(2, 20, 5)"
+    std::ranges::replace(value, ',', '.');
+    std::erase(value, ' ');
+  }
+  return starts_with_digit(value) && !contains(value, " ") &&
+         contains(knowledge::leading_version(value), ".") && put_found(stack, part, value, where);
+}
+
+// "'2.4.0+cu121'" alone is what torch.__version__ shows; its companions count from 0.
+bool quoted_wheel(Stack& stack, const Text& text) {
+  const std::string_view line = text.line;
+  const bool quoted =
+      line.size() > 2 && line.front() == line.back() && (line.front() == '\'' || line.front() == '"');
+  const std::string_view value = bare(line);
+  return quoted && !value.starts_with('0') && contains(value, "+cu") &&
+         put_printed(stack, Part::kPytorch, value, text.where);
+}
+
+// Python at a prompt or by a script: the value stands behind the name, or on the line below.
+bool torch_printed(Stack& stack, const Text& text) {
+  const Named here = names_in(text.line);
+  if (here.parts.size() == 1 && put_printed(stack, here.parts[0], here.rest, text.where)) return true;
+  const Named above = names_in(text.previous);
+  if (above.parts.empty() || !bare(above.rest).empty()) return quoted_wheel(stack, text);
+  if (above.parts.size() == 1) return put_printed(stack, above.parts[0], text.line, text.where);
+  const auto words = split_words(text.line);
+  bool any = false;
+  for (std::size_t i = 0; i < words.size() && words.size() == above.parts.size(); ++i)
+    any = put_printed(stack, above.parts[i], words[i], text.where) || any;
+  return any;
+}
+
+// CUDA's own number of a version, 12040: major x 1000 + minor x 10.
+bool put_api_version(Stack& stack, std::string_view text, const std::string& where) {
+  const auto number = parse_integer<std::uint32_t>(knowledge::leading_version(text));
+  if (!number || *number < 1000) return false;
+  stack.set(Part::kCudaDriver, std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10),
+            where);
+  return true;
+}
+
 bool torch_words(Stack& stack, const Text& text) {
   if (take_after(stack, text, "PyTorch version:", Part::kPytorch)) return true;
   if (take_after(stack, text, "CUDA used to build PyTorch:", Part::kPytorchCuda)) return true;
   if (take_after(stack, text, "CUDA runtime version:", Part::kCuda)) return true;
   if (take_after(stack, text, "- CUDA Runtime ", Part::kPytorchCuda)) return true;
-  // "GPU 0: NVIDIA H100 80GB HBM3 (UUID: …)", also of nvidia-smi -L.
-  const std::size_t at = text.line.find("GPU ");
-  const std::size_t colon = at == std::string_view::npos ? at : text.line.find(": ", at);
+  if (contains(text.line, "driver on your system is too old"))
+    return put_api_version(stack, after(text.line, "found version "), text.where);
+  if (torch_printed(stack, text)) return true;
+  // "GPU 0: NVIDIA H100 80GB HBM3 (UUID: …)", also of nvidia-smi -L; of one GPU collect_env says it behind a
+  // title.
+  std::string_view line = text.line;
+  constexpr std::string_view kTitle = "GPU models and configuration:";
+  if (line.starts_with(kTitle)) line.remove_prefix(kTitle.size());
+  const std::size_t at = line.find("GPU ");
+  const std::size_t colon = at == std::string_view::npos ? at : line.find(": ", at);
   if (colon == std::string_view::npos || colon - at > 8) return false;
-  if (!parse_integer<std::uint32_t>(text.line.substr(at + 4, colon - at - 4))) return false;
-  std::string_view name = text.line.substr(colon + 2);
-  name = trim(name.substr(0, name.find('(')));
-  const std::string capability(knowledge::capability_of(name));
-  if (capability.empty()) return false;
-  stack.add_gpu({std::string(name), capability, text.where});
-  return true;
+  if (!parse_integer<std::uint32_t>(line.substr(at + 4, colon - at - 4))) return false;
+  const std::string_view name = line.substr(colon + 2);
+  return add_named_gpu(stack, trim(name.substr(0, name.find('('))), text.where);
 }
 
 // ---- NCCL's own lines
@@ -110,12 +226,8 @@ bool torch_words(Stack& stack, const Text& text) {
 bool nccl_lines(Stack& stack, const Text& text) {
   if (contains(text.line, "NCCL version ") && !contains(text.line, "Mismatched"))
     return take_after(stack, text, "NCCL version ", Part::kNccl);
-  const std::string_view api = after(text.line, "cudaDriverVersion ");
-  if (const auto number = parse_integer<std::uint32_t>(api)) {  // 12040: major x 1000 + minor x 10
-    stack.set(Part::kCudaDriver, std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10),
-              text.where);
-    return true;
-  }
+  for (const std::string_view label : {"cudaDriverVersion ", "CUDA Driver Version:"})  // NCCL, nvbandwidth
+    if (put_api_version(stack, after(text.line, label), text.where)) return true;
   return false;
 }
 
@@ -153,7 +265,7 @@ bool kernel_release(Stack& stack, const Text& text) {
          words[0][number.size()] == '-' && put_found(stack, Part::kKernel, number, text.where);
 }
 
-// ---- packages: pip, conda, dpkg, rpm
+// ---- packages: pip, conda, poetry, dpkg, rpm
 
 struct Package {
   std::string_view name;
@@ -162,6 +274,7 @@ struct Package {
 constexpr std::array kPackages{
     Package{"torch", Part::kPytorch},
     Package{"pytorch", Part::kPytorch},
+    Package{"pytorch-cuda", Part::kPytorchCuda},
     Package{"nvidia-nccl-cu11", Part::kNcclInstalled},
     Package{"nvidia-nccl-cu12", Part::kNcclInstalled},
     Package{"nvidia-nccl-cu13", Part::kNcclInstalled},
@@ -181,6 +294,36 @@ constexpr std::array kPackages{
     Package{"aws-ofi-nccl", Part::kOfi},
 };
 
+// The driver's packages are named with its branch and kind: "nvidia-driver-535-server-open".
+std::string_view without_branch(std::string_view name) {
+  for (std::size_t dash = name.rfind('-'); dash != std::string_view::npos; dash = name.rfind('-')) {
+    const std::string_view tail = name.substr(dash + 1);
+    const bool branch = !tail.empty() && tail.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!branch && tail != "server" && tail != "open") break;
+    name = name.substr(0, dash);
+  }
+  return name;
+}
+
+// Packages whose version is the driver's: of Ubuntu, of NVIDIA's repositories for Debian and RHEL.
+constexpr std::array<std::string_view, 9> kDriverPackages{
+    "nvidia-driver", "nvidia-driver-cuda",      "nvidia-headless",
+    "nvidia-dkms",   "nvidia-kernel-dkms",      "nvidia-kernel-open-dkms",
+    "cuda-drivers",  "kmod-nvidia-latest-dkms", "kmod-nvidia-open-dkms"};
+constexpr std::array<std::string_view, 3> kFabricPackages{"nvidia-fabricmanager", "nvidia-fabric-manager",
+                                                          "cuda-drivers-fabricmanager"};
+
+bool take_driver_package(Stack& stack, std::string_view name, std::string_view version,
+                         const std::string& where) {
+  if (knowledge::leading_version(version).find('.') == std::string_view::npos) return false;
+  const std::string_view plain = without_branch(name);
+  if (std::ranges::find(kFabricPackages, plain) != kFabricPackages.end())
+    return put_found(stack, Part::kFabricManager, version, where);
+  const bool driver = std::ranges::find(kDriverPackages, plain) != kDriverPackages.end() ||
+                      (plain == "nvidia" && name.starts_with("nvidia-open"));
+  return driver && put_found(stack, Part::kDiskDriver, version, where);
+}
+
 // "12.1.105-1+cuda12.1" of one package; names that carry a version of their own end in it.
 bool take_package(Stack& stack, std::string_view name, std::string_view version, const std::string& where) {
   name = name.substr(0, name.find(':'));  // dpkg: "libnccl2:amd64"
@@ -189,6 +332,7 @@ bool take_package(Stack& stack, std::string_view name, std::string_view version,
   if (const auto colon = version.find(':'); colon != std::string_view::npos) version.remove_prefix(colon + 1);
   if (name.starts_with("cuda-cudart-") && !name.starts_with("cuda-cudart-dev"))
     return put_found(stack, Part::kCuda, version, where);
+  if (take_driver_package(stack, name, version, where)) return true;
   const auto* found = std::ranges::find(kPackages, name, &Package::name);
   if (found == kPackages.end() || knowledge::leading_version(version).empty()) return false;
   if (found->part == Part::kNcclInstalled) {
@@ -202,6 +346,49 @@ bool take_package(Stack& stack, std::string_view name, std::string_view version,
   return put_found(stack, found->part, version, where);
 }
 
+// conda list and its --export: name, version, build. PyTorch's build names its CUDA.
+bool take_conda(Stack& stack, std::string_view name, std::string_view version, std::string_view build,
+                const std::string& where) {
+  if (name != "pytorch") return take_package(stack, name, version, where);
+  return take_package(stack, name, std::string(version) + "=" + std::string(build), where);
+}
+
+// key = "value"; empty: another key.
+std::string_view value_of(std::string_view line, std::string_view key) {
+  if (!line.starts_with(key)) return {};
+  std::string_view rest = trim(line.substr(key.size()));
+  if (!rest.starts_with('=')) return {};
+  rest = trim(rest.substr(1));
+  if (!rest.starts_with('"')) return {};
+  return rest.substr(1, rest.find('"', 1) - 1);
+}
+
+// pyproject.toml: torch = "2.4.0", torch = {version = "2.4.0"}; poetry.lock and uv.lock: name and version on
+// two lines. A range ("^2.4") is no version.
+bool poetry(Stack& stack, const Text& text) {
+  const std::string_view name = value_of(text.previous, "name");
+  const std::string_view locked = value_of(text.line, "version");
+  if (!name.empty() && !locked.empty()) return take_package(stack, name, locked, text.where);
+  const std::size_t equals = text.line.find(" = ");
+  if (equals == std::string_view::npos) return false;
+  const std::string_view key = text.line.substr(0, equals);
+  const std::string_view rest = text.line.substr(equals + 3);
+  const std::string_view table = "{version";
+  const std::string_view version =
+      rest.starts_with(table) ? value_of(rest.substr(1), "version") : value_of(text.line, key);
+  return !version.empty() && take_package(stack, key, version, text.where);
+}
+
+// rpm: name-version-release.arch.
+bool rpm(Stack& stack, const Text& text, std::string_view word) {
+  for (std::size_t dash = word.find('-'); dash != std::string_view::npos; dash = word.find('-', dash + 1)) {
+    if (starts_with_digit(word.substr(dash + 1)) &&
+        take_package(stack, word.substr(0, dash), word.substr(dash + 1), text.where))
+      return true;
+  }
+  return false;
+}
+
 bool packages(Stack& stack, const Text& text) {
   std::string_view line = text.line;
   line = line.substr(0, line.find(" ;"));                        // pip: environment markers
@@ -209,18 +396,15 @@ bool packages(Stack& stack, const Text& text) {
     if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
   if (const std::size_t equals = line.find("=="); equals != std::string_view::npos)
     return take_package(stack, trim(line.substr(0, equals)), trim(line.substr(equals + 2)), text.where);
+  if (poetry(stack, text)) return true;
   auto words = split_words(line);
   if (words.size() > 2 && (words[0] == "ii" || words[0] == "hi")) words.erase(words.begin());
-  if (words.size() >= 2) return take_package(stack, words[0], words[1], text.where);
+  if (words.size() >= 3) return take_conda(stack, words[0], words[1], words[2], text.where);
+  if (words.size() == 2) return take_package(stack, words[0], words[1], text.where);
   if (words.size() != 1) return false;
-  // rpm: name-version-release.arch.
-  const std::string_view word = words[0];
-  for (std::size_t dash = word.find('-'); dash != std::string_view::npos; dash = word.find('-', dash + 1)) {
-    if (dash + 1 < word.size() && std::isdigit(static_cast<unsigned char>(word[dash + 1])) != 0 &&
-        take_package(stack, word.substr(0, dash), word.substr(dash + 1), text.where))
-      return true;
-  }
-  return false;
+  const auto exported = split(words[0], '=');
+  if (exported.size() == 3) return take_conda(stack, exported[0], exported[1], exported[2], text.where);
+  return rpm(stack, text, words[0]);
 }
 
 // ---- ldconfig -p, ldd, /proc/<pid>/maps, ls: the number in a library's name
@@ -259,7 +443,8 @@ bool own_words(Stack& stack, const Text& text) {
   std::vector<std::string> words;
   for (const std::string_view word : split_words(text.line)) {
     const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos || word.substr(equals).starts_with("==")) return false;
+    if (equals == std::string_view::npos || word.find('=', equals + 1) != std::string_view::npos)
+      return false;
     if (word.substr(0, equals) != "firmware" && !find_part(word.substr(0, equals))) return false;
     words.emplace_back(word);
   }
@@ -277,6 +462,7 @@ bool own_words(Stack& stack, const Text& text) {
 ParsedStack parse_stack(std::string_view text) {
   ParsedStack parsed;
   std::size_t number = 0;
+  std::string_view previous;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = trim(text.substr(0, end));
@@ -285,7 +471,8 @@ ParsedStack parse_stack(std::string_view text) {
     if (line.empty()) continue;
     ++parsed.lines;
     if (line.size() > kLongestLine) continue;
-    const Text one{line, "line " + std::to_string(number)};
+    const Text one{line, previous, "line " + std::to_string(number)};
+    previous = line;
     for (const auto reader : {own_words, nvidia_smi, kernel_module, nvcc, torch_words, nccl_lines,
                               network_tools, kernel_release, libraries, packages}) {
       if (!reader(parsed.stack, one)) continue;

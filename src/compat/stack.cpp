@@ -15,7 +15,8 @@ namespace {
 constexpr std::array kParts{
     PartName{Part::kDriver, "driver", "NVIDIA driver"},
     PartName{Part::kUserDriver, "user-driver", "driver libraries"},
-    PartName{Part::kDiskDriver, "disk-driver", "kernel module on disk"},
+    PartName{Part::kDiskDriver, "disk-driver", "driver on disk"},
+    PartName{Part::kFabricManager, "fabric-manager", "Fabric Manager"},
     PartName{Part::kModule, "module", "kernel module"},
     PartName{Part::kPeermem, "peermem", "nvidia_peermem"},
     PartName{Part::kCudaDriver, "cuda-driver", "CUDA of the driver"},
@@ -52,6 +53,18 @@ std::string cuda_of_tag(std::string_view tag) {  // "cu121" → "12.1", "cuda12.
   const std::string digits(knowledge::leading_version(tag.substr(2)));
   if (digits.size() < 3 || digits.find('.') != std::string::npos) return {};
   return digits.substr(0, digits.size() - 1) + "." + digits.back();
+}
+
+// conda's names of builds: "py3.10_cuda12.1_cudnn8.9.2_0", "cuda120_py310h0" → "12.1", "12.0".
+std::string cuda_of_build(std::string_view text) {
+  for (std::size_t at = text.find("cuda"); at != std::string_view::npos; at = text.find("cuda", at + 4)) {
+    std::string_view rest = text.substr(at + 4);
+    if (rest.starts_with('_') || rest.starts_with('-')) rest.remove_prefix(1);
+    const auto parts = split(knowledge::leading_version(rest), '.');
+    if (parts.size() > 1) return std::string(parts[0]) + "." + std::string(parts[1]);
+    if (parts[0].size() == 3) return std::string(parts[0].substr(0, 2)) + "." + parts[0].back();
+  }
+  return {};
 }
 
 // "9.0", "sm90", "sm_100", "compute_90" → "9.0"; a name by the table; else empty.
@@ -171,7 +184,8 @@ Result<void> put(Stack& stack, Part part, std::string_view text, std::string whe
   number = knowledge::leading_version(number);
   if (number.empty()) return std::unexpected(bad_value(word_of(part), text, "a version such as 12.4"));
   const std::size_t plus = text.find('+');
-  const std::string tag = plus == std::string_view::npos ? std::string() : cuda_of_tag(text.substr(plus + 1));
+  const std::string tag =
+      plus == std::string_view::npos ? cuda_of_build(text) : cuda_of_tag(text.substr(plus + 1));
   if (!tag.empty() && part == Part::kNccl) stack.set(Part::kNcclCuda, tag, where);
   if (!tag.empty() && part == Part::kPytorch) stack.set(Part::kPytorchCuda, tag, where);
   stack.set(part, number, std::move(where));

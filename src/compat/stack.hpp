@@ -16,9 +16,10 @@
 namespace angio::compat {
 
 enum class Part : std::uint8_t {
-  kDriver,         // NVIDIA kernel driver in memory
-  kUserDriver,     // libcuda, NVML or nvidia-smi beside it
-  kDiskDriver,     // kernel module on disk
+  kDriver,      // NVIDIA kernel driver in memory
+  kUserDriver,  // libcuda, NVML or nvidia-smi beside it
+  kDiskDriver,  // kernel module on disk, or the package of the driver
+  kFabricManager,
   kModule,         // "open", "closed"
   kPeermem,        // "yes", "no"
   kCudaDriver,     // CUDA that the driver offers
@@ -92,7 +93,7 @@ Stack stack_of(const model::Machine& machine);
 // "driver=535.54.03", one word each. Errors name the word.
 Result<Stack> parse_words(std::span<const std::string> words);
 
-// Output of pip, conda, dpkg, rpm, ldconfig, nvidia-smi, nvcc, ofed_info, ucx_info, uname, ethtool,
+// Output of pip, conda, poetry, dpkg, rpm, ldconfig, nvidia-smi, nvcc, ofed_info, ucx_info, uname, ethtool,
 // ibv_devinfo, collect_env, torch.__config__, NCCL's version line, and key=value words. Other lines are
 // counted, not judged.
 struct ParsedStack {

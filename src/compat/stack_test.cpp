@@ -64,6 +64,25 @@ TEST(Text, NvidiaSmi) {
   EXPECT_EQ(value(query, Part::kCudaDriver), "11.4");
 }
 
+std::string only_gpu(std::string_view input) {
+  const Stack stack = text(input);
+  return stack.gpus.size() == 1 ? stack.gpus[0].name + " " + stack.gpus[0].capability : "";
+}
+
+TEST(Text, RowsOfNvidiaSmi) {
+  EXPECT_EQ(only_gpu("|   0  NVIDIA B200                    On  |   00000000:1B:00.0 Off |        0 |\n"
+                     "| N/A   31C    P0            141W / 1000W |       4MiB / 183359MiB |      0% |\n"
+                     "|   1  NVIDIA B200                    On  |   00000000:43:00.0 Off |        0 |\n"
+                     "|    0   N/A  N/A            4711      C   python                  512MiB |\n"),
+            "NVIDIA B200 10.0");
+  EXPECT_EQ(only_gpu("|   0  Tesla V100-SXM2...  Off  | 00000000:00:1E.0 Off |                    0 |\n"),
+            "Tesla V100-SXM2... 7.0");
+  EXPECT_EQ(only_gpu("name, driver_version\nNVIDIA H100 80GB HBM3, 570.86.15\n"),
+            "NVIDIA H100 80GB HBM3 9.0");
+  EXPECT_EQ(only_gpu("GPU models and configuration: GPU 0: NVIDIA A10\n"), "NVIDIA A10 8.6");
+  EXPECT_EQ(only_gpu("NVIDIA H100 was not found: see the manual\n| 0 NVIDIA H100 |\n"), "");
+}
+
 TEST(Text, NvmlMismatch) {
   const Stack stack =
       text("Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.54\n");
@@ -99,6 +118,69 @@ TEST(Text, Packages) {
   EXPECT_EQ(value(rpm, Part::kNcclInstalled), "2.22.3");
   EXPECT_EQ(value(rpm, Part::kNcclCuda), "12.5");
   EXPECT_EQ(value(rpm, Part::kRdmaCore), "46.0");
+}
+
+TEST(Text, CondaNamesTheCudaOfPytorch) {
+  const auto cuda = [](std::string_view input) { return value(text(input), Part::kPytorchCuda); };
+  EXPECT_EQ(cuda("pytorch   2.1.2   py3.10_cuda12.1_cudnn8.9.2_0   pytorch\n"), "12.1");
+  EXPECT_EQ(cuda("pytorch   2.5.1   cuda126_py312h30b5a27_301   conda-forge\n"), "12.6");
+  EXPECT_EQ(cuda("pytorch   2.5.1   cpu_generic_py312h0   conda-forge\n"), "unknown");
+  EXPECT_EQ(cuda("pytorch-cuda   12.1   ha16c6d3_5   pytorch\n"), "12.1");
+  EXPECT_EQ(cuda("pytorch=2.1.2=py3.10_cuda11.8_cudnn8.7.0_0\n"), "11.8");
+  EXPECT_EQ(value(text("nccl=2.21.5.1=h6fe1337_0\n"), Part::kNcclInstalled), "2.21.5");
+}
+
+TEST(Text, PackagesOfTheDriver) {
+  const Stack dpkg = text(
+      "ii  nvidia-driver-535-server  535.129.03-0ubuntu0.22.04.1  amd64  driver\n"
+      "ii  nvidia-fabricmanager-535  535.104.05-1  amd64  fabric\n");
+  EXPECT_EQ(value(dpkg, Part::kDiskDriver), "535.129.03");
+  EXPECT_EQ(value(dpkg, Part::kFabricManager), "535.104.05");
+  EXPECT_EQ(value(dpkg, Part::kDriver), "unknown");
+  const Stack rpm =
+      text("nvidia-driver-cuda-535.104.05-1.el9.x86_64\nnvidia-fabricmanager-535-535.104.05-1.x86_64\n");
+  EXPECT_EQ(value(rpm, Part::kDiskDriver), "535.104.05");
+  EXPECT_EQ(value(rpm, Part::kFabricManager), "535.104.05");
+  EXPECT_EQ(value(text("nvidia-open-575 575.57.08-0ubuntu1\n"), Part::kDiskDriver), "575.57.08");
+  EXPECT_EQ(value(text("Fabric Manager version is : 550.54.15\n"), Part::kFabricManager), "550.54.15");
+  EXPECT_TRUE(text("nvidia-driver-assistant 0.22.82.03-1\nnvidia-settings 510.47.03-0ubuntu1\n").empty());
+}
+
+TEST(Text, PythonAtAPrompt) {
+  EXPECT_EQ(value(text("torch.version.cuda 12.1\n"), Part::kPytorchCuda), "12.1");
+  EXPECT_EQ(value(text(">>> torch.version.cuda\n'12.1'\n"), Part::kPytorchCuda), "12.1");
+  EXPECT_EQ(value(text(">>> torch.version.cuda\n>>> 5.3 apples\n"), Part::kPytorchCuda), "unknown");
+  EXPECT_EQ(value(text("torch.version.cuda: 12.1\n570.26\n"), Part::kPytorchCuda), "12.1");
+  const Stack quoted = text("'2.4.0+cu121'\n'0.19.0+cu121'\n");
+  EXPECT_EQ(value(quoted, Part::kPytorch), "2.4.0");
+  EXPECT_EQ(value(quoted, Part::kPytorchCuda), "12.1");
+  EXPECT_TRUE(quoted.conflicts.empty());
+  const Stack both = text("print(torch.__version__, torch.version.cuda)\n2.3.1+cu118 11.8\n");
+  EXPECT_EQ(value(both, Part::kPytorch), "2.3.1");
+  EXPECT_EQ(value(both, Part::kPytorchCuda), "11.8");
+  EXPECT_EQ(value(text("torch.cuda.nccl.version()\n(2, 20, 5)\n"), Part::kNccl), "2.20.5");
+}
+
+TEST(Text, Poetry) {
+  EXPECT_EQ(value(text("torch = \"2.4.0\"\n"), Part::kPytorch), "2.4.0");
+  EXPECT_EQ(value(text("torch = {version = \"2.4.1+cu118\", source = \"x\"}\n"), Part::kPytorchCuda), "11.8");
+  EXPECT_EQ(value(text("torch = \"^2.4.0\"\n"), Part::kPytorch), "unknown");
+  EXPECT_EQ(
+      value(text("[[package]]\nname = \"nvidia-nccl-cu12\"\nversion = \"2.20.5\"\n"), Part::kNcclInstalled),
+      "2.20.5");
+}
+
+TEST(Text, TorchFindsTheDriverTooOld) {
+  EXPECT_EQ(value(text("RuntimeError: The NVIDIA driver on your system is too old (found version 11040). "
+                       "Please update your GPU driver\n"),
+                  Part::kCudaDriver),
+            "11.4");
+}
+
+TEST(Text, NvbandwidthCountsTheCudaApi) {
+  const Stack stack = text("CUDA Driver Version: 12040\nDriver Version: 550.54.14\n");
+  EXPECT_EQ(value(stack, Part::kCudaDriver), "12.4");
+  EXPECT_EQ(value(stack, Part::kDriver), "550.54.14");
 }
 
 TEST(Text, Libraries) {
@@ -174,6 +256,22 @@ TEST(Tables, ToolkitsAndRanges) {
   EXPECT_EQ(knowledge::find_cuda_toolkit("12.7"), nullptr);
   EXPECT_EQ(knowledge::newest_cuda_of("535.54.03"), "12.2");
   EXPECT_EQ(knowledge::newest_cuda_of("300.1"), "");
+  EXPECT_EQ(knowledge::newest_cuda_of("470.82.01"), "11.4");
+  EXPECT_EQ(knowledge::newest_cuda_of("465.19.01"), "11.3");
+  EXPECT_EQ(knowledge::newest_cuda_of("460.27.03"), "11.2");
+  EXPECT_EQ(knowledge::newest_cuda_of("535"), "12.2");
+  EXPECT_EQ(knowledge::newest_cuda_of("560.35.03"), "12.6");
+  EXPECT_EQ(knowledge::newest_cuda_of("565.57.01"), "");  // 12.7, which was no toolkit
+  EXPECT_EQ(knowledge::least_cuda_of("565.57.01"), "12.6");
+  EXPECT_EQ(knowledge::newest_cuda_of("575.57.08"), "12.9");
+  EXPECT_EQ(knowledge::newest_cuda_of("610.43"), "13.3");
+  EXPECT_EQ(knowledge::newest_cuda_of("999.1"), "");
+  EXPECT_EQ(knowledge::compare_as_given("535", "535.54.03"), 0);
+  EXPECT_EQ(knowledge::compare_as_given("580.65", "580.65.06"), 0);
+  EXPECT_LT(knowledge::compare_as_given("580.64", "580.65.06"), 0);
+  EXPECT_TRUE(*knowledge::version_within("2.16", "2.16.2", ""));
+  EXPECT_FALSE(knowledge::version_within("12", "12.8", "").has_value());
+  EXPECT_TRUE(*knowledge::version_within("13", "12.8", ""));
   EXPECT_TRUE(*knowledge::version_within("2.10.3", "", "2.10"));
   EXPECT_FALSE(*knowledge::version_within("2.11.4", "", "2.10"));
   EXPECT_TRUE(*knowledge::version_within("5.15.0-91-generic", "5.12", ""));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstddef>
 #include <optional>
 
 #include "base/text.hpp"
@@ -103,6 +105,78 @@ std::vector<const LogLine*> fitting_lines(std::string_view lower_text) {
   return out;
 }
 
+// The digits behind `at`, past blanks and signs.
+std::string_view number_at(std::string_view text, std::size_t at) {
+  const std::size_t start = std::min(text.find_first_not_of(" :=", at), text.size());
+  return text.substr(start, std::min(text.find_first_not_of("0123456789", start), text.size()) - start);
+}
+
+// "nvrm: xid (pci:0000:1b:00): 79, pid=…", "xid: 79".
+void add_xid(const std::string& line, std::vector<const GlossaryTerm*>& out) {
+  std::size_t at = line.find("xid");
+  if (at == std::string::npos) return;
+  at += 3;
+  if (const std::size_t open = line.find_first_not_of(' ', at);
+      open != std::string::npos && line[open] == '(') {
+    at = line.find(')', open);
+    if (at == std::string::npos) return;
+    ++at;
+  }
+  const std::string_view number = number_at(line, at);
+  if (!number.empty() && number.size() < 5) add_terms("xid " + std::string(number), out);
+}
+
+// "status=12", "error 12": of a completion; other numbers are many things.
+void add_status(const std::string& line, std::vector<const GlossaryTerm*>& out) {
+  for (const std::string_view label : {"status", "error"}) {
+    if (!line.starts_with(label)) continue;
+    const std::string_view rest = std::string_view(line).substr(label.size());
+    const std::string_view number = number_at(rest, 0);
+    if (number.empty() || !rest.ends_with(number)) continue;
+    add_terms(number, out);
+    std::erase_if(out, [](const GlossaryTerm* term) { return term->kind != "completion"; });
+  }
+}
+
+// "via NET/IB/3/GDRDMA": the longest beginning that is known.
+void add_transport(std::string_view line, std::vector<const GlossaryTerm*>& out) {
+  if (!line.starts_with("via ")) return;
+  line.remove_prefix(4);
+  while (out.empty() && !line.empty()) {
+    add_terms(line, out);
+    const std::size_t slash = line.rfind('/');
+    line = line.substr(0, slash == std::string_view::npos ? 0 : slash);
+  }
+}
+
+// "nccldevkernel_allreduce_sum_f32_ring_ll": all kernels are one entry.
+void add_kernel(std::string_view name, std::vector<const GlossaryTerm*>& out) {
+  if (name.starts_with("nccldevkernel") || name.starts_with("ncclkernel")) add_terms("nccldevkernel", out);
+}
+
+std::vector<const GlossaryTerm*> terms_inside(const std::string& line) {
+  std::vector<const GlossaryTerm*> out;
+  add_kernel(line, out);
+  add_transport(line, out);
+  if (out.empty()) add_status(line, out);
+  if (out.empty()) add_xid(line, out);
+  return out;
+}
+
+// A word that a variable takes: INIT of NCCL_DEBUG_SUBSYS. One that many take is nobody's.
+Meanings look_up_value(std::string_view word) {
+  constexpr std::size_t kShortest = 3, kMostTakers = 2;
+  Meanings meanings;
+  if (word.size() < kShortest) return meanings;
+  for (const Variable& row : variables())
+    if (std::ranges::any_of(row.words,
+                            [&](const VariableWord& one) { return to_lower(one.word) == to_lower(word); }))
+      meanings.variables.push_back(&row);
+  if (meanings.variables.size() > kMostTakers) meanings.variables.clear();
+  if (!meanings.empty()) meanings.value = std::string(word);
+  return meanings;
+}
+
 // "export NAME=value" as scripts have it.
 Meanings look_up_setting(std::string_view text) {
   Meanings meanings;
@@ -140,9 +214,11 @@ Meanings look_up(std::string_view word) {
   put_exact_first(trim(word), meanings.terms);
   if (meanings.empty()) meanings = look_up_setting(trim(word));
   if (!meanings.empty()) return meanings;
-  if (name.find(' ') == std::string::npos) return meanings;
-  meanings.log_lines = fitting_lines(name);
-  return meanings.empty() ? look_up_field(name) : meanings;
+  const bool several = name.find(' ') != std::string::npos;
+  if (several) meanings.log_lines = fitting_lines(name);
+  if (meanings.empty()) meanings.terms = terms_inside(name);
+  if (meanings.empty()) meanings = several ? look_up_field(name) : look_up_value(trim(word));
+  return meanings;
 }
 
 namespace {
@@ -177,7 +253,10 @@ std::optional<std::string> nearest_nccl_name(std::string_view tail) {
 std::vector<std::string> suggestions(std::string_view word) {
   word = trim(word.substr(0, word.find('=')));
   const std::string name = normal(word);
-  if (name.size() < 2 || name.size() > kLongestWord) return {};
+  // A number or two letters are near to far too many names.
+  constexpr std::ptrdiff_t kFewestLetters = 3;
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+  if (name.size() > kLongestWord || std::ranges::count_if(name, is_letter) < kFewestLetters) return {};
   std::vector<std::string> out;
   const std::vector<std::string_view> names = all_names();
   for (const std::string_view known : names) {

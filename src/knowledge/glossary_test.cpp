@@ -101,6 +101,45 @@ TEST(LookUp, LinesOfALog) {
   EXPECT_EQ(pattern_of("the quick brown fox"), "");
 }
 
+TEST(LookUp, PiecesOfALine) {
+  EXPECT_EQ(headings("via P2P/CUMEM"), Names{"P2P/CUMEM"});
+  EXPECT_EQ(headings("via P2P/CUMEM/read"), Names{"P2P/CUMEM"});
+  EXPECT_EQ(headings("via NET/IB/3"), Names{"NET/IB"});
+  EXPECT_EQ(headings("status=12"), Names{"IBV_WC_RETRY_EXC_ERR"});
+  EXPECT_EQ(headings("error 12"), Names{"IBV_WC_RETRY_EXC_ERR"});
+  EXPECT_EQ(headings("error 2"), Names{"IBV_WC_LOC_QP_OP_ERR"});
+  EXPECT_EQ(headings("error 12 of 13"), Names{});
+  EXPECT_EQ(headings("NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', GPU has fallen off the bus."),
+            Names{"Xid 79"});
+  EXPECT_EQ(headings("kernel: NVRM: Xid (PCI:0000:4f:00.0): 31, pid=4711"), Names{"Xid 31"});
+  EXPECT_EQ(headings("Xid: 79"), Names{"Xid 79"});
+  EXPECT_EQ(headings("NVRM: Xid (PCI:0000:1b:00"), Names{});
+  EXPECT_EQ(headings("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)"), Names{"ncclDevKernel"});
+  EXPECT_EQ(pattern_of("socketStartConnect: Connect to 192.0.2.7<50012> failed : Connection refused"),
+            "socketStartConnect: Connect to * failed : Connection refused*");
+  EXPECT_EQ(pattern_of("socketStartConnect: Connect to 192.0.2.7<50012> failed : No route to host"),
+            "socketStartConnect: Connect to * failed : *");
+  EXPECT_EQ(pattern_of("[PG 0 Rank 3] Heartbeat monitor timed out! Process will be terminated"),
+            "Heartbeat monitor timed out*");
+  EXPECT_EQ(pattern_of("write: No space left on device"), "No space left on device");
+}
+
+TEST(LookUp, AWordThatAVariableTakes) {
+  const Meanings meanings = look_up("INIT");
+  ASSERT_EQ(meanings.variables.size(), 1U);
+  EXPECT_EQ(meanings.variables.front()->name, "NCCL_DEBUG_SUBSYS");
+  EXPECT_EQ(meanings.value, "INIT");
+}
+
+TEST(LookUp, HardwareWords) {
+  EXPECT_EQ(headings("LnkCap"), Names{"LnkSta"});
+  EXPECT_EQ(headings("x8"), Names{"x16"});
+  EXPECT_EQ(headings("nps4"), Names{"NPS4"});
+  EXPECT_EQ(headings("SNC"), Names{"SNC"});
+  EXPECT_EQ(headings("SLIT"), Names{"SLIT"});
+  EXPECT_EQ(headings("ibv_reg_mr"), Names{"ibv_reg_mr"});
+}
+
 TEST(LookUp, HostileTextMeansNothing) {
   EXPECT_TRUE(look_up("").empty());
   EXPECT_TRUE(look_up("   ").empty());
@@ -115,6 +154,8 @@ TEST(Suggestions, NamesThatHoldTheWordElseTheNearest) {
   EXPECT_EQ(suggestions("NCCL_IB_GIDINDEX=3"), Names{"NCCL_IB_GID_INDEX"});
   EXPECT_TRUE(suggestions("NCCL_FOO").empty());
   EXPECT_EQ(suggestions("busbv"), Names{"busbw"});
+  for (const char* word : {"x9", "3X", "0x", "17x", "4711", "q"})
+    EXPECT_TRUE(suggestions(word).empty()) << word;
   EXPECT_TRUE(suggestions("qqqqqqqqq").empty());
   EXPECT_TRUE(suggestions(std::string(5000, 'a')).empty());
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <string>
+#include <vector>
 
 #include "base/text.hpp"
 #include "knowledge/knowledge.hpp"
@@ -92,14 +94,23 @@ std::optional<bool> version_within(std::string_view version, std::string_view si
   const std::string_view number = leading_version(version);
   if (number.empty()) return std::nullopt;
   if (!since.empty()) {
-    const auto low = compare_versions(number, since);
+    const auto low = compare_versions(number, cut(since, parts_of(number)));
     if (!low) return std::nullopt;
     if (*low < 0) return false;
+    // A major version alone may be any of its releases.
+    if (*low == 0 && parts_of(number) == 1 && compare(number, since) < 0) return std::nullopt;
   }
   if (until.empty()) return true;
   const auto high = compare_versions(cut(number, parts_of(until)), until);
   if (!high) return std::nullopt;
   return *high <= 0;
+}
+
+int compare_as_given(std::string_view left, std::string_view right) {
+  left = leading_version(left);
+  right = leading_version(right);
+  const std::size_t parts = std::min(parts_of(left), parts_of(right));
+  return compare(cut(left, parts), cut(right, parts));
 }
 
 const CudaToolkit* find_cuda_toolkit(std::string_view version) {
@@ -118,14 +129,63 @@ const CudaToolkit* find_cuda_toolkit(std::string_view version) {
   return best;
 }
 
-std::string newest_cuda_of(std::string_view driver) {
-  const CudaToolkit* best = nullptr;
-  for (const CudaToolkit& row : kCudaToolkits) {
-    if (compare(row.driver, driver) > 0) continue;
-    if (best == nullptr || compare(row.version, best->version) > 0) best = &row;
+namespace {
+
+struct Offer {
+  std::string cuda;    // "12.4"
+  std::string driver;  // the first known to have it
+};
+
+// The package cuda-compat-<version> is made of the libraries of a driver branch: it tells what the branch
+// has where no toolkit was released with it.
+std::vector<Offer> offers() {
+  std::vector<Offer> all;
+  for (const CudaToolkit& row : kCudaToolkits)
+    all.push_back({std::string(cut(row.version, 2)), std::string(row.driver)});
+  for (const ForwardCompat& row : kForwardCompat)
+    all.push_back({std::string(row.package), std::to_string(row.own)});
+  return all;
+}
+
+const Offer* newest_offer(const std::vector<Offer>& all, std::string_view driver) {
+  const Offer* best = nullptr;
+  if (leading_version(driver).empty()) return nullptr;
+  for (const Offer& one : all) {
+    if (compare_as_given(one.driver, driver) > 0) continue;
+    const int order = best == nullptr ? 1 : compare(one.cuda, best->cuda);
+    if (order > 0) best = &one;
   }
-  return best == nullptr || leading_version(driver).empty() ? std::string()
-                                                            : std::string(cut(best->version, 2));
+  return best;
+}
+
+// No release lies between: 12.3 and 12.4, 12.9 and 13.0.
+bool follows(std::string_view next, std::string_view version) {
+  const auto number = [](std::string_view text, std::size_t part) {
+    const auto pieces = split(text, '.');
+    return part < pieces.size() ? parse_integer<std::uint32_t>(pieces[part]).value_or(0) : 0;
+  };
+  if (number(next, 0) == number(version, 0)) return number(next, 1) == number(version, 1) + 1;
+  return number(next, 0) == number(version, 0) + 1 && number(next, 1) == 0;
+}
+
+}  // namespace
+
+std::string newest_cuda_of(std::string_view driver) {
+  const std::vector<Offer> all = offers();
+  const Offer* best = newest_offer(all, driver);
+  if (best == nullptr) return {};
+  if (cut(best->driver, 1) == cut(driver, 1)) return best->cuda;
+  const Offer* next = nullptr;
+  for (const Offer& one : all)
+    if (compare(one.cuda, best->cuda) > 0 && (next == nullptr || compare(one.cuda, next->cuda) < 0))
+      next = &one;
+  return next != nullptr && follows(next->cuda, best->cuda) ? best->cuda : std::string();
+}
+
+std::string least_cuda_of(std::string_view driver) {
+  const std::vector<Offer> all = offers();
+  const Offer* best = newest_offer(all, driver);
+  return best == nullptr ? std::string() : best->cuda;
 }
 
 const CudaFloor* find_cuda_floor(std::uint32_t major) {

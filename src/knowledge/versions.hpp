@@ -21,9 +21,11 @@ std::span<const CudaToolkit> cuda_toolkits();
 // The newest toolkit of the same major and minor whose release is not newer than `version`; null: not in the
 // table.
 const CudaToolkit* find_cuda_toolkit(std::string_view version);
-// The newest CUDA (major.minor) whose packaged driver is not newer than this one; empty: older than the
-// table.
+// The CUDA (major.minor) that this driver offers; empty: older or newer than the table, or the table has a
+// gap there (no toolkit came with branch 565).
 std::string newest_cuda_of(std::string_view driver);
+// What it offers at least: also in a gap and above the table.
+std::string least_cuda_of(std::string_view driver);
 
 // The lowest driver of a family to the last figure.
 struct CudaFloor {
@@ -149,9 +151,12 @@ std::span<const VersionRule> known_bad_versions();
 std::span<const VersionRule> version_remarks();
 std::span<const VersionRule> nccl_features();
 
-// since ≤ version ≤ until, where until covers what it begins: "2.10" covers "2.10.3". Empty is open.
-// None: version is no version.
+// since ≤ version ≤ until, where until covers what it begins: "2.10" covers "2.10.3". Empty is open. A short
+// version is compared as far as it goes: "2.16" is within since "2.16.2".
+// None: version is no version, or a major version alone where a later number decides.
 std::optional<bool> version_within(std::string_view version, std::string_view since, std::string_view until);
+// By as many numbers as both have: "535" and "535.54.03" are equal.
+int compare_as_given(std::string_view left, std::string_view right);
 // The numbers a text begins with: "5.15.0-91-generic" → "5.15.0"; four parts at most.
 std::string_view leading_version(std::string_view text);
 

@@ -63,7 +63,7 @@ class Builder {
       sort_tree(cpu, kNone);
     if (too_many_) {
       return fail(ErrorCode::kInvalidInput, fmt::format("more than {} devices", kMostNodes),
-                  "one host is smaller: check where the file is from");
+                  "One host is smaller: check where the file is from");
     }
     if (system_.all(NodeKind::kCpu).empty())
       return fail(ErrorCode::kInvalidInput, "no <cpu> in the file", "NCCL hangs every device below a <cpu>");
@@ -466,7 +466,7 @@ Result<System> make_system(const Element& root, const SystemOptions& options) {
   if (!system) return system;
   if (system->all(NodeKind::kGpu).empty()) {
     return fail(ErrorCode::kInvalidInput, "no <gpu> in the file",
-                "it names the PCI tree only, NCCL finds the GPUs itself: add --snap FILE of such a machine");
+                "It names the PCI tree only, NCCL finds the GPUs itself: add --snap FILE of such a machine");
   }
   compute_paths(*system);
   return system;

@@ -349,7 +349,8 @@ class Checker {
     constexpr std::int64_t kMostLinks = 18;  // of one GPU, NVLink 4 and 5
     if (is_number(element.get("count")) && (links < 1 || links > kMostLinks)) {
       say(Weight::kWarning, "link.count", element, fmt::format("count={}", quoted(element.get("count"))),
-          "takes it for that many links",
+          links < 1 ? "makes a link without bandwidth of it, which no path uses"
+                    : "takes it for that many links",
           "count is a number of links, 1 to 18, neither GB/s nor a generation");
     }
     const std::string_view target = element.get("target");
@@ -439,15 +440,19 @@ class Checker {
     for (const auto& [pair, element] : gpu_links_)
       if (pair.first != pair.second && gpu_buses_.contains(pair.second) &&
           !gpu_links_.contains({pair.second, pair.first})) {
-        say(Weight::kError, "link.one-way", *element,
+        const bool asked = !linked_.contains(pair.second);  // a GPU without any
+        say(asked ? Weight::kWarning : Weight::kError, "link.one-way", *element,
             fmt::format("nvlink to {}, and none back", quoted(element->get("target"))),
-            "\"Failed to find reverse path\": initialization fails", "write the link on both GPUs");
+            asked ? "asks NVML for that GPU's links; with none back initialization fails"
+                  : "\"Failed to find reverse path\": initialization fails",
+            "write the link on both GPUs");
       }
   }
 
   // The links between GPUs by bus number, with the GPU they start at.
   void collect_links(const Element& element, std::uint64_t bus) {
     const std::uint64_t own = element.name == "pci" ? bus_number(element.get("busid")) : bus;
+    if (element.name == "nvlink") linked_.insert(own);
     if (element.name == "nvlink" && element.get("tclass").starts_with("0x03")) {
       const std::uint64_t target = bus_number(element.get("target"));
       gpu_links_.emplace(std::pair(own, target), &element);
@@ -466,6 +471,7 @@ class Checker {
   std::size_t elements_ = 0;
   std::set<std::uint64_t> buses_;
   std::set<std::uint64_t> gpu_buses_;
+  std::set<std::uint64_t> linked_;  // GPUs with an nvlink of any kind
   std::set<std::string> numa_;
   std::set<std::string> devices_;
   std::set<std::string> nets_;

@@ -61,7 +61,7 @@ std::string known_keys(const std::vector<Found>& found, std::string_view name) {
 }
 
 constexpr std::string_view kSelectorHint =
-    "write gpu:NUMBER, pci:BUSID, nic:BUSID, net:NAME, cpu:NUMBER, gpu:* for all of a kind, or system";
+    "Write gpu:NUMBER, pci:BUSID, nic:BUSID, net:NAME, cpu:NUMBER, gpu:* for all of a kind, or system";
 
 Element* find_child(Element& parent, const ChildSelector& selector) {
   const auto found = std::ranges::find_if(parent.children, [&](const Element& child) {
@@ -84,9 +84,10 @@ Result<std::size_t> change_child(Element& parent, const Change& change) {
       if (name == key_attribute(selector->name)) selector->key = value;
     const auto alike = std::ranges::count(parent.children, selector->name, &Element::name);
     if (selector->key.empty() && alike > 1) {
-      return fail(ErrorCode::kInvalidInput,
-                  fmt::format("{} has {} children <{}>", describe(parent), alike, selector->name),
-                  fmt::format("say which: {}:{}", selector->name, key_attribute(selector->name)));
+      return fail(
+          ErrorCode::kInvalidInput,
+          fmt::format("{} has {} children <{}>", describe(parent), alike, selector->name),
+          fmt::format("Say which: {}:{}", selector->name, selector->name == "net" ? "NAME" : "TARGET"));
     }
   }
   Element* child = find_child(parent, *selector);
@@ -188,8 +189,8 @@ Result<std::vector<Element*>> select(Element& root, std::string_view selector) {
     if (same_key(*each.element, selector.substr(colon + 1), each.bus)) chosen.push_back(each.element);
   if (!chosen.empty()) return chosen;
   return fail(ErrorCode::kNotFound, fmt::format("no {} in the file", printable(selector)),
-              found.empty() ? fmt::format("it has no <{}> at all", name)
-                            : fmt::format("there is {}", known_keys(found, name)));
+              found.empty() ? fmt::format("It has no <{}> at all", name)
+                            : fmt::format("There is {}", known_keys(found, name)));
 }
 
 Result<ChildSelector> parse_child(std::string_view text) {
@@ -201,7 +202,7 @@ Result<ChildSelector> parse_child(std::string_view text) {
   if (std::ranges::find(kNames, selector.name) != kNames.end()) return selector;
   return fail(ErrorCode::kInvalidInput,
               fmt::format("\"{}\" is no element of a topology file", printable(text)),
-              "a value is written NAME=VALUE; an element below is nvlink, c2c, pcilink, nic or net");
+              "A value is written NAME=VALUE; an element below is nvlink, c2c, pcilink, nic or net");
 }
 
 Result<std::size_t> apply(Element& root, const Change& change) {
@@ -210,7 +211,7 @@ Result<std::size_t> apply(Element& root, const Change& change) {
         name.find_first_of(" \t\n\r\"'=</>") != std::string::npos) {
       return fail(
           ErrorCode::kInvalidInput, fmt::format("{} cannot be written so", printable(name)),
-          fmt::format("names are words, values at most {} characters with one kind of quotes", kLongestText));
+          fmt::format("Names are words, values at most {} characters with one kind of quotes", kLongestText));
     }
   }
   auto chosen = select(root, change.selector);
@@ -232,6 +233,10 @@ Result<std::size_t> apply(Element& root, const Change& change) {
 
 Result<std::size_t> remove_from(Element& root, std::string_view selector, std::string_view child,
                                 const std::vector<std::string>& attributes) {
+  if (selector == "system" && child.empty() && attributes.empty()) {
+    return fail(ErrorCode::kInvalidInput, "the root element cannot be removed",
+                "Remove elements below it (gpu:0, pci:BUSID …) or its attributes");
+  }
   auto chosen = select(root, selector);
   if (!chosen) return std::unexpected(std::move(chosen.error()));
   std::size_t removed = 0;
@@ -257,7 +262,7 @@ Result<std::size_t> remove_from(Element& root, std::string_view selector, std::s
   }
   if (removed > 0) return removed;
   return fail(ErrorCode::kNotFound, fmt::format("{} has nothing like that", printable(selector)),
-              "angio nccl-topo show lists what there is");
+              "List what there is: angio nccl-topo show FILE");
 }
 
 std::string describe(const Element& element, std::string_view bus) {

@@ -68,7 +68,11 @@ TEST(TopologyEdit, ErrorsNameWhatThereIs) {
   Element root = tree();
   const auto missing = select(root, "gpu:7");
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().hint, "there is 0");
+  EXPECT_EQ(missing.error().hint, "There is 0");
+  const auto whole = remove_from(root, "system", "", {});
+  ASSERT_FALSE(whole);
+  EXPECT_EQ(whole.error().message, "the root element cannot be removed");
+  EXPECT_EQ(remove_from(root, "system", "", {"version"}), 1U);
   EXPECT_FALSE(select(root, "gpu"));
   EXPECT_FALSE(select(root, "disk:0"));
   EXPECT_FALSE(apply(root, {"gpu:0", "", {{"a b", "1"}}}));

@@ -40,6 +40,7 @@ class Generator {
     for (auto& [numa, cpu] : cpus_)
       made_.root.children.push_back(std::move(cpu));
     closing_notes();
+    narrow_links();
     return std::move(made_);
   }
 
@@ -309,6 +310,33 @@ class Generator {
           printable(*machine_.software.virtual_machine.get())));
   }
 
+  // NCCL reads max_link_width; a link that trained narrower shows in no figure of it.
+  void narrow_links() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> gpus;  // names by lanes now and counted
+    for (const model::Gpu& gpu : machine_.gpus)
+      if (const auto lanes = narrow_lanes(gpu.pci, gpu.pcie_width.value_or(0))) {
+        std::string& names = gpus[*lanes];
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", gpu.library_index.value_or(gpu.index));
+      }
+    const auto note = [&](std::string_view kind, const std::string& names, const auto& lanes) {
+      made_.notes.push_back(
+          fmt::format("{}{} now x{}; NCCL counts x{}", kind, names, lanes.first, lanes.second));
+    };
+    for (const auto& [lanes, names] : gpus)
+      note("GPU ", names, lanes);
+    for (const model::RdmaDevice& device : machine_.rdma)
+      if (const auto lanes = narrow_lanes(device.pci, 0)) note("", printable(device.name), *lanes);
+  }
+
+  [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint32_t>> narrow_lanes(
+      std::optional<std::uint32_t> device, std::uint32_t lanes) const {
+    if (!device || *device >= machine_.pci.devices.size()) return std::nullopt;
+    if (const model::PciLink* now = machine_.pci.devices[*device].link.get()) lanes = now->lanes;
+    const auto counted = usable_link(machine_.pci, *device);
+    if (lanes == 0 || !counted || lanes >= counted->lanes) return std::nullopt;
+    return std::pair<std::uint32_t, std::uint32_t>(lanes, counted->lanes);
+  }
+
   static bool has_net(const Element& element) {
     return element.name == "net" || std::ranges::any_of(element.children, has_net);
   }
@@ -372,7 +400,38 @@ std::size_t complete_below(Element& file, const Element& detected, std::vector<c
   return added;
 }
 
+// nvlink or c2c of the detected GPU where the file's has none.
+bool take_links(Element& gpu, const Element& detected, std::string_view name) {
+  if (gpu.child(name) != nullptr) return false;
+  bool taken = false;
+  for (const Element& link : detected.children) {
+    if (link.name != name) continue;
+    gpu.children.push_back(link);
+    taken = true;
+  }
+  return taken;
+}
+
 }  // namespace
+
+std::size_t complete_links(Element& file, const Element& detected) {
+  std::size_t gpus = 0;
+  for (const Element& child : detected.children) {
+    const Element* gpu = child.child("gpu");
+    Element* pci =
+        child.name == "pci" && gpu != nullptr ? find_pci(file, bus_number(child.get("busid"))) : nullptr;
+    if (pci != nullptr) {
+      const auto own = std::ranges::find(pci->children, "gpu", &Element::name);
+      if (own != pci->children.end()) {
+        const bool nvlink = take_links(*own, *gpu, "nvlink");
+        const bool c2c = take_links(*own, *gpu, "c2c");
+        gpus += nvlink || c2c ? 1U : 0U;
+      }
+    }
+    gpus += complete_links(file, child);
+  }
+  return gpus;
+}
 
 std::size_t complete(Element& file, const Element& detected) {
   std::vector<const Element*> above;

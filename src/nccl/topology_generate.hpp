@@ -15,6 +15,7 @@ namespace angio::nccl {
 struct Generated {
   Element root;
   std::vector<std::string> unknown;  // what the file leaves to NCCL, one sentence each
+  std::vector<std::string> notes;    // "GPU 5 now x8; NCCL counts x16"
 };
 
 // Errors: no GPU, or none whose PCI address is known.
@@ -23,6 +24,9 @@ Result<Generated> generate_topology(const model::Machine& machine);
 // Adds to a file what detection adds when NCCL loads it: GPUs and NICs that the file lacks, at their PCI
 // element where the file has it. What the file states stays. Returns how many were added.
 std::size_t complete(Element& file, const Element& detected);
+// NVLink and C2C of the file's GPUs that state none, which NCCL asks NVML for. Returns how many GPUs got
+// some.
+std::size_t complete_links(Element& file, const Element& detected);
 
 // "32.0 GT/s PCIe" as sysfs spells it.
 std::string link_speed_text(TransfersPerSecond speed);

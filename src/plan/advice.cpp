@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <tuple>
 
 #include "base/text.hpp"
 #include "knowledge/knowledge.hpp"
@@ -186,6 +188,52 @@ void describe_hardware(const model::Machine& machine, JobShape& job) {
     job.virtual_machine = true;
     job.seen.push_back("virtual machine (" + *kind + ")");
   }
+}
+
+namespace {
+
+// `part` stands in `whole` as words: "A10" in "NVIDIA A10", not in "A100-SXM".
+bool holds_words(std::string_view whole, std::string_view part) {
+  const auto in_word = [&](std::size_t at) {
+    return at < whole.size() && std::isalnum(static_cast<unsigned char>(whole[at])) != 0;
+  };
+  for (std::size_t at = whole.find(part); at != std::string_view::npos; at = whole.find(part, at + 1))
+    if ((at == 0 || !in_word(at - 1)) && !in_word(at + part.size())) return true;
+  return false;
+}
+
+bool same_links(const knowledge::GpuModel& left, const knowledge::GpuModel& right) {
+  const auto links = [](const knowledge::GpuModel& one) {
+    return std::tuple(one.nvlinks, one.nvlink_optional, one.nvswitch, one.c2c, one.pcie_generation,
+                      one.pcie_width);
+  };
+  return links(left) == links(right);
+}
+
+}  // namespace
+
+Result<const knowledge::GpuModel*> gpu_named(std::string_view name) {
+  name = trim(name);
+  if (const auto* model = knowledge::find_gpu(name)) return model;
+  std::vector<const knowledge::GpuModel*> fitting;
+  const std::string lower = to_lower(name);
+  for (const knowledge::GpuModel& model : knowledge::gpu_models())
+    if (!lower.empty() && holds_words(to_lower(model.match), lower)) fitting.push_back(&model);
+  // Longer names of a model, as NVML has them: "L40S" is an L40.
+  if (fitting.empty())
+    for (const char* maker : {"NVIDIA ", "NVIDIA GeForce ", "Tesla "})
+      if (const auto* model = knowledge::find_gpu(maker + std::string(name))) return model;
+  if (fitting.empty())
+    return fail(ErrorCode::kInvalidInput, "--gpu \"" + printable(name) + "\" is no GPU of the table",
+                "Name it as nvidia-smi does, for example H100 or A100-SXM4-80GB");
+  std::vector<std::string> names;
+  for (const auto* model : fitting)
+    names.emplace_back(model->match);
+  if (std::ranges::all_of(fitting, [&](const auto* one) { return same_links(*one, *fitting.front()); }))
+    return fitting.front();
+  return fail(ErrorCode::kInvalidInput,
+              "--gpu \"" + printable(name) + "\" may be several models: " + join(names, ", "),
+              "Their links differ: name one of them");
 }
 
 Result<Advice> advise(const JobShape& given) {

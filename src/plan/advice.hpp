@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "knowledge/knowledge.hpp"
 #include "knowledge/versions.hpp"
 #include "model/machine.hpp"
 
@@ -76,6 +77,10 @@ struct Advice {
   std::vector<AdviceLine> lines;  // by order
   std::vector<std::string> missing;
 };
+
+// By NVML's name or a part of it ("H100", "RTX 4090"). Errors name the models that fit when their links
+// differ.
+Result<const knowledge::GpuModel*> gpu_named(std::string_view name);
 
 // Errors: numbers that do not divide.
 Result<Advice> advise(const JobShape& job);

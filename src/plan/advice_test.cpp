@@ -197,6 +197,22 @@ TEST(Advice, ConditionsAreWordsOfJobs) {
     }
 }
 
+TEST(GpuNamed, FindsTheOnlyModelThatFits) {
+  const auto match = [](std::string_view name) {
+    const auto model = gpu_named(name);
+    return model ? std::string((*model)->match) : model.error().message;
+  };
+  EXPECT_EQ(match("H100"), "H100");
+  EXPECT_EQ(match("RTX 4090"), "GeForce RTX 4090");
+  EXPECT_EQ(match("A10"), "NVIDIA A10");
+  EXPECT_EQ(match("L40S"), "NVIDIA L40");
+  EXPECT_EQ(match("t4"), "Tesla T4");
+  EXPECT_EQ(match("A100"), "--gpu \"A100\" may be several models: A100 80GB PCIe, A100-PCI, A100-SXM");
+  EXPECT_EQ(match("V100"), "--gpu \"V100\" may be several models: V100-PCIE, V100-SXM2, V100-SXM3");
+  EXPECT_EQ(match("K9"), "--gpu \"K9\" is no GPU of the table");
+  EXPECT_EQ(match(""), "--gpu \"\" is no GPU of the table");
+}
+
 TEST(Advice, HardwareComesFromASnapshot) {
   const auto known = [](auto value) { return model::Observed<decltype(value)>::known(value, {}); };
   model::Machine machine;

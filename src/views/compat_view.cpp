@@ -107,8 +107,10 @@ void add_found(const compat::Stack& stack, Document& document) {
     if (std::ranges::find(found, text) == found.end()) found.push_back(text);
   }
   std::vector<std::string> open;
-  for (const compat::Part part : {compat::Part::kDriver, compat::Part::kCuda, compat::Part::kNccl})
-    if (stack.get(part) == nullptr) open.emplace_back(compat::title_of(part));
+  for (const compat::Part part : {compat::Part::kDriver, compat::Part::kCuda, compat::Part::kNccl}) {
+    const bool installed = part == compat::Part::kDriver && stack.get(compat::Part::kDiskDriver) != nullptr;
+    if (stack.get(part) == nullptr && !installed) open.emplace_back(compat::title_of(part));
+  }
   Fields fields;
   fields.indent = 0;
   fields.rows.emplace_back("found", plain(join(found, ", ")));
@@ -123,9 +125,14 @@ std::size_t count(const compat::Report& report, Verdict verdict) {
 std::string closing_line(const compat::Report& report, bool with_features) {
   const std::size_t there =
       static_cast<std::size_t>(std::ranges::count(report.features, Verdict::kHolds, &Feature::verdict));
-  std::string line = fmt::format("{} fails, {} unknown, {} holds, {}.", count(report, Verdict::kFails),
-                                 count(report, Verdict::kUnknown), count(report, Verdict::kHolds),
-                                 count_of(count(report, Verdict::kRemark), "remark"));
+  const std::size_t fails = count(report, Verdict::kFails);
+  const std::size_t holds = count(report, Verdict::kHolds);
+  std::string line =
+      report.constraints.empty()
+          ? "Nothing is known of how these fit each other: no document that angio has speaks of them."
+          : fmt::format("{} {}, {} unknown, {} {}, {}.", fails, fails == 1 ? "fails" : "fail",
+                        count(report, Verdict::kUnknown), holds, holds == 1 ? "holds" : "hold",
+                        count_of(count(report, Verdict::kRemark), "remark"));
   if (!report.features.empty() && !with_features)
     line += fmt::format(" {} of {} known features of NCCL are there (--features).", there,
                         report.features.size());

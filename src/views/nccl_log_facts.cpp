@@ -44,6 +44,12 @@ std::string versions(const NcclLog& log) {
     if (!process.version.empty())
       ++count[(process.is_rccl ? "RCCL " : "NCCL ") + process.version +
               (process.built_for.empty() ? "" : "+" + process.built_for)];
+  // A bare line of a version names no process, but it tells what ran.
+  for (const model::NcclVersion& said : log.versions)
+    if (count.empty() || (count.size() == 1 && count.begin()->second == 0))
+      count.emplace((said.is_rccl ? "RCCL " : "NCCL ") + said.version +
+                        (said.built_for.empty() ? "" : "+" + said.built_for),
+                    0);
   std::vector<std::string> parts;
   for (const auto& [version, processes] : count)
     parts.push_back(count.size() == 1 ? version : fmt::format("{} in {} processes", version, processes));
@@ -82,7 +88,8 @@ std::string run_line(const NcclLog& log) {
 
 std::string device_words(const NcclNetwork& network) {
   const auto& devices = network.virtual_devices.empty() ? network.devices : network.virtual_devices;
-  if (devices.empty()) return network.plugin + ": no device";
+  const std::string label = network.plugin.empty() ? "" : network.plugin + ": ";
+  if (devices.empty()) return label + "no device";
   std::map<std::string, std::vector<std::string>> kinds;
   for (const NcclNetDevice& device : devices) {
     std::string kind = device.link;
@@ -93,7 +100,28 @@ std::string device_words(const NcclNetwork& network) {
   std::vector<std::string> parts;
   for (const auto& [kind, names] : kinds)
     parts.push_back(short_list(names, 8) + (kind.empty() ? "" : " (" + kind + ")"));
-  return network.plugin + ": " + join(parts, "; ");
+  return label + join(parts, "; ");
+}
+
+// The line with the list is not in the log: names of single lines, in the order in which they came.
+bool is_fragment(const NcclLog& log, const NcclNetwork& network) {
+  return network.plugin.empty() && std::ranges::any_of(log.networks, [](const NcclNetwork& other) {
+           return !other.plugin.empty() && !other.devices.empty();
+         });
+}
+
+// Ranks of which no line is there, where most are.
+std::string absent_words(const NcclLog& log) {
+  const NcclCommunicator* world = world_of(log);
+  constexpr std::uint32_t kMostRanks = 65536;
+  if (world == nullptr || world->guessed || world->nranks > kMostRanks) return "";
+  std::set<std::uint32_t> absent;
+  for (std::uint32_t rank = 0; rank < world->nranks; ++rank)
+    absent.insert(rank);
+  for (const NcclRank& rank : world->ranks)
+    if (rank.rank) absent.erase(*rank.rank);
+  if (absent.empty() || 2 * absent.size() >= world->nranks) return "";
+  return fmt::format("no line of {} {}", absent.size() == 1 ? "rank" : "ranks", rank_list(absent));
 }
 
 // The networks in use first, then what else was looked at.
@@ -107,7 +135,7 @@ void add_networks(const NcclLog& log, Fields& fields) {
   add(fields, "network", join(parts, "; "));
   std::map<std::string, std::vector<std::string>> lists;
   for (const NcclNetwork& network : log.networks)
-    lists[device_words(network)].push_back(network.host);
+    if (!is_fragment(log, network)) lists[device_words(network)].push_back(network.host);
   std::size_t shown = 0;
   for (const auto& [words, hosts] : lists) {
     if (shown++ >= 4) {
@@ -365,6 +393,7 @@ void add_log_facts(const NcclLog& log, Document& document) {
   if (const std::string run = run_line(log); !run.empty())
     document.blocks.emplace_back(report::Paragraph{toned(printable(run), Tone::kStrong)});
   Fields fields;
+  add(fields, "absent", absent_words(log));
   add(fields, "driver", driver(log));
   add_networks(log, fields);
   add(fields, "GPUDirect", gdr_words(log));

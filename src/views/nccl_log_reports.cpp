@@ -212,6 +212,7 @@ Json watchdog_json(const NcclEvidence& evidence) {
   for (const model::WatchdogTimeout& one : evidence.watchdog->timeouts)
     timeouts.push_back(Json::object({{"rank", one.rank ? Json(*one.rank) : Json()},
                                      {"group", one.group},
+                                     {"guid", one.guid},
                                      {"sequence", one.sequence},
                                      {"operation", one.operation},
                                      {"elements_in", one.elements_in ? Json(*one.elements_in) : Json()},
@@ -223,6 +224,7 @@ Json watchdog_json(const NcclEvidence& evidence) {
   for (const model::WatchdogProgress& one : evidence.watchdog->progress)
     progress.push_back(Json::object({{"rank", one.rank ? Json(*one.rank) : Json()},
                                      {"group", one.group},
+                                     {"guid", one.guid},
                                      {"last_enqueued", one.enqueued ? Json(*one.enqueued) : Json()},
                                      {"last_completed", one.completed ? Json(*one.completed) : Json()},
                                      {"source", evidence.places.text(one.source)}}));

@@ -60,6 +60,42 @@ std::string text_of(const report::Document& document) {
   return report::render_terminal(document, {});
 }
 
+TEST(NcclLogView, NamesTheRankOfWhichThereIsNoLine) {
+  model::NcclLog log = ring_of(2, 4);
+  log.communicators[0].ranks.erase(log.communicators[0].ranks.begin() + 5);
+  report::Document document;
+  add_log_facts(log, document);
+  EXPECT_TRUE(contains(text_of(document), "no line of rank 5")) << text_of(document);
+}
+
+TEST(NcclLogView, ShowsTheVersionThatABareLineNames) {
+  model::NcclLog log = ring_of(1, 2);
+  for (model::NcclProcess& process : log.processes)
+    process.version.clear();
+  log.versions.push_back({"2.21.5", "cuda12.4", false, model::kNoNcclIndex, {1, 2, ""}, 1});
+  report::Document document;
+  add_log_facts(log, document);
+  EXPECT_TRUE(contains(text_of(document), "NCCL 2.21.5+cuda12.4")) << text_of(document);
+}
+
+TEST(NcclLogView, ListsOfDevicesThatACutLogGivesAreNotShownBesideTheWholeOne) {
+  model::NcclLog log = ring_of(1, 2);
+  model::NcclNetwork whole;
+  whole.plugin = "IB";
+  whole.host = "node-0";
+  whole.devices.resize(2);
+  whole.devices[0].name = "mlx5_0";
+  whole.devices[1].name = "mlx5_1";
+  model::NcclNetwork part = whole;
+  part.plugin.clear();
+  std::swap(part.devices[0], part.devices[1]);
+  log.networks = {part, whole};
+  report::Document document;
+  add_log_facts(log, document);
+  EXPECT_TRUE(contains(text_of(document), "IB: mlx5_0, mlx5_1\n")) << text_of(document);
+  EXPECT_FALSE(contains(text_of(document), "mlx5_1, mlx5_0"));
+}
+
 TEST(NcclLogView, SaysWhatRanInOneLine) {
   report::Document document;
   add_log_facts(ring_of(2, 4), document);

@@ -274,11 +274,16 @@ Json topology_file_json(const std::string& file, const Element& root) {
 }
 
 report::Document topology_differences_document(const std::vector<nccl::TreeDifference>& differences,
-                                               const std::string& left, const std::string& right) {
+                                               const std::string& left, const std::string& right,
+                                               std::size_t left_out) {
   report::Document document;
+  const std::string apart =
+      left_out == 0 ? ""
+                    : fmt::format("{} of guid and host_hash not counted, which belong to one host (--all)",
+                                  count_of(left_out, "difference"));
   if (differences.empty()) {
-    document.blocks.emplace_back(
-        report::Paragraph{plain(fmt::format("{} and {} say the same", printable(left), printable(right)))});
+    document.blocks.emplace_back(report::Paragraph{plain(fmt::format(
+        "{} and {} say the same{}{}", printable(left), printable(right), apart.empty() ? "" : "; ", apart))});
     return document;
   }
   report::Table table;
@@ -288,12 +293,13 @@ report::Document topology_differences_document(const std::vector<nccl::TreeDiffe
                           plain(each.attribute.empty() ? "itself" : printable(each.attribute)),
                           plain(printable(each.left)), plain(printable(each.right))});
   document.blocks.emplace_back(std::move(table));
-  document.blocks.emplace_back(report::Paragraph{plain(count_of(differences.size(), "difference"))});
+  document.blocks.emplace_back(report::Paragraph{
+      plain(count_of(differences.size(), "difference") + (apart.empty() ? "" : "; " + apart))});
   return document;
 }
 
 Json topology_differences_json(const std::vector<nccl::TreeDifference>& differences, const std::string& left,
-                               const std::string& right) {
+                               const std::string& right, std::size_t left_out) {
   Json list = Json::array();
   for (const nccl::TreeDifference& each : differences)
     list.push_back(Json::object({{"what", each.what},
@@ -304,6 +310,7 @@ Json topology_differences_json(const std::vector<nccl::TreeDifference>& differen
                        {"left", left},
                        {"right", right},
                        {"same", differences.empty()},
+                       {"left_out", std::uint64_t{left_out}},
                        {"differences", std::move(list)}});
 }
 

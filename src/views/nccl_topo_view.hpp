@@ -34,15 +34,18 @@ std::size_t remarks_of(const TopologyReport& report, nccl::Weight weight);
 report::Document topology_file_document(const nccl::Element& root, const std::string& version);
 Json topology_file_json(const std::string& file, const nccl::Element& root);
 
+// left_out: differences of guid and host_hash that are not shown.
 report::Document topology_differences_document(const std::vector<nccl::TreeDifference>& differences,
-                                               const std::string& left, const std::string& right);
+                                               const std::string& left, const std::string& right,
+                                               std::size_t left_out);
 Json topology_differences_json(const std::vector<nccl::TreeDifference>& differences, const std::string& left,
-                               const std::string& right);
+                               const std::string& right, std::size_t left_out);
 
 // notes: where the tree is from, and which release was asked for.
 struct SystemReport {
   std::string subject;  // the file or machine
   int nodes = 1;
+  std::string without_nvlink;  // which GPUs' NVLinks are not known and not in the figures; empty: all known
   std::vector<std::string> notes;
 };
 report::Document nccl_paths_document(const nccl::System& system, const SystemReport& report);
@@ -53,7 +56,8 @@ struct GraphsReport {
   std::string version;
   int nodes = 1;
   std::size_t gpus = 0;
-  bool captured = false;  // a dump of NCCL's, not a search of ours
+  bool captured = false;       // a dump of NCCL's, not a search of ours
+  std::string without_nvlink;  // as in SystemReport
   std::vector<nccl::DumpedGraph> graphs;
   std::optional<nccl::Expectation> expected;
   std::vector<std::string> notes;

@@ -133,6 +133,17 @@ void add_nics(report::Document& document, const System& system) {
   document.blocks.emplace_back(std::move(table));
 }
 
+// Above the figures: they are not what NCCL will find.
+void add_not_known(report::Document& document, const std::string& without_nvlink) {
+  if (without_nvlink.empty()) return;
+  document.blocks.emplace_back(
+      report::Paragraph{toned("not known: NVLinks: " + without_nvlink, Tone::kWarning)});
+}
+
+std::string mark(const std::string& without_nvlink) {
+  return without_nvlink.empty() ? "" : ", without NVLink";
+}
+
 void add_notes(report::Document& document, const std::vector<std::string>& notes) {
   if (notes.empty()) return;
   report::Fields fields;
@@ -140,6 +151,11 @@ void add_notes(report::Document& document, const std::vector<std::string>& notes
   for (const std::string& note : notes)
     fields.rows.emplace_back("note", toned(note, Tone::kQuiet));
   document.blocks.emplace_back(std::move(fields));
+}
+
+// Null when all are known.
+Json not_known_json(const std::string& without_nvlink) {
+  return without_nvlink.empty() ? Json() : Json(without_nvlink);
 }
 
 Json texts(const std::vector<std::string>& list) {
@@ -236,8 +252,8 @@ report::Fields expectation_fields(const GraphsReport& report) {
                                                          expected.channels, expected.channels)));
   const auto bound = [&](const char* name, double value, const char* words) {
     if (value > 0)
-      fields.rows.emplace_back(name,
-                               plain(fmt::format("at most {} GB/s bus bandwidth{}", gbs(value), words)));
+      fields.rows.emplace_back(name, plain(fmt::format("at most {} GB/s bus bandwidth{}{}", gbs(value), words,
+                                                       mark(report.without_nvlink))));
   };
   bound("ring", expected.ring_bus, " of AllReduce by NCCL's own model, protocol Simple");
   bound("tree", expected.tree_bus, "");
@@ -282,11 +298,12 @@ Json graph_json(const nccl::DumpedGraph& graph) {
 
 report::Document nccl_paths_document(const System& system, const SystemReport& report) {
   report::Document document;
+  add_not_known(document, report.without_nvlink);
   document.blocks.emplace_back(report::Paragraph{plain(fmt::format(
-      "{} as NCCL {} sees it: {}, {}; fastest path {} GB/s, most of one GPU {} GB/s",
+      "{} as NCCL {} sees it: {}, {}; fastest path {} GB/s, most of one GPU {} GB/s{}",
       printable(report.subject), system.options.version, count_of(system.all(NodeKind::kGpu).size(), "GPU"),
       count_of(system.all(NodeKind::kNet).size(), "NIC"), gbs(static_cast<double>(system.max_bandwidth)),
-      gbs(static_cast<double>(system.total_bandwidth))))});
+      gbs(static_cast<double>(system.total_bandwidth)), mark(report.without_nvlink)))});
   add_matrix(document, system, NodeKind::kGpu);
   add_matrix(document, system, NodeKind::kNet);
   add_classes(document, system);
@@ -319,6 +336,7 @@ Json nccl_paths_json(const System& system, const SystemReport& report) {
                        {"nodes", report.nodes},
                        {"max_gigabytes_per_second", rounded(system.max_bandwidth)},
                        {"total_gigabytes_per_second", rounded(system.total_bandwidth)},
+                       {"nvlinks_not_known", not_known_json(report.without_nvlink)},
                        {"gpus", std::move(gpus)},
                        {"nics", std::move(nets)},
                        {"paths", std::move(paths)},
@@ -334,7 +352,8 @@ report::Document nccl_graphs_document(const GraphsReport& report) {
           : fmt::format("{}: what NCCL {} is expected to find on {} of {}", printable(report.subject),
                         report.version, count_of(static_cast<std::size_t>(report.nodes), "node"),
                         count_of(report.gpus, "GPU"));
-  document.blocks.emplace_back(report::Paragraph{plain(head)});
+  add_not_known(document, report.without_nvlink);
+  document.blocks.emplace_back(report::Paragraph{plain(head + mark(report.without_nvlink))});
   if (report.expected) document.blocks.emplace_back(expectation_fields(report));
   document.blocks.emplace_back(graph_table(report));
   add_channels(document, report);
@@ -357,6 +376,7 @@ Json nccl_graphs_json(const GraphsReport& report) {
     json.set("allreduce_bus_gigabytes_per_second",
              Json::object(
                  {{"ring", expected.ring_bus}, {"tree", expected.tree_bus}, {"nvls", expected.nvls_bus}}));
+    json.set("nvlinks_not_known", not_known_json(report.without_nvlink));
     json.set("nvlink_gigabytes_per_second", std::round(expected.nvlink * 1000) / 1000);
     json.set("nics_gigabytes_per_second", std::round(expected.nic * 1000) / 1000);
   }
