@@ -63,8 +63,10 @@ inline constexpr std::size_t kMaxInput = std::size_t{1} << 30U;
 // Whole content of a file, "-" for standard input. Bounded; names the file in its error.
 Result<std::string> read_input(const std::string& path);
 
-// The same in pieces and of any size, for readers that keep nothing.
-Result<void> read_pieces(const std::string& path, const std::function<void(std::string_view)>& use);
+// The same in pieces and of any size, for readers that keep nothing. stop, asked between pieces and when a
+// signal came, ends it as if the input ended.
+Result<void> read_pieces(const std::string& path, const std::function<void(std::string_view)>& use,
+                         const std::function<bool()>& stop = {});
 
 // Writes by a temporary file beside path and rename: never half a file, Ctrl-C included. "-" is stdout;
 // devices and pipes are written as they are.

@@ -235,6 +235,16 @@ NcclCallBlock join_blocks(const NcclCallBlock& first, const NcclCallBlock& secon
   return joined;
 }
 
+namespace {
+
+// A warning that the list does not know may be harmless ("Could not find real path of ..."): it is a failure
+// when NCCL's callers passed an error on behind it.
+bool is_failure(const NcclEvent& event) {
+  return !event.handled && (event.kind != NcclEventKind::kOtherWarning || event.result.has_value());
+}
+
+}  // namespace
+
 const NcclEvent* find_earliest_failure(const NcclLog& log) {
   const auto earlier = [](const NcclEvent& a, const NcclEvent& b) {
     if (a.time_us && b.time_us && *a.time_us != *b.time_us) return *a.time_us < *b.time_us;
@@ -243,7 +253,7 @@ const NcclEvent* find_earliest_failure(const NcclLog& log) {
   };
   const NcclEvent* best = nullptr;
   for (const auto& event : log.events) {
-    if (event.handled) continue;
+    if (!is_failure(event)) continue;
     if (best == nullptr || (is_echo(*best) && !is_echo(event)) ||
         (is_echo(*best) == is_echo(event) && earlier(event, *best)))
       best = &event;

@@ -31,6 +31,7 @@ struct WatchdogTimeout {
 struct WatchdogProgress {
   std::optional<std::uint32_t> rank;
   std::string group;
+  std::string guid;
   std::optional<std::int64_t> enqueued;
   std::optional<std::int64_t> completed;
   Source source;
@@ -41,17 +42,22 @@ enum class WatchdogErrorKind : std::uint8_t {
   kDesync,     // "Detected mismatch between collectives on ranks", "[3] finished collective #5 …"
   kAsync,      // "process group watchdog thread terminated", "async error"
   kHeartbeat,  // the monitor saw no heartbeat of the watchdog
+  kUnjoined,   // "DistStoreError: ... 15/16 clients joined": not every process came to the rendezvous
+  kKilled,     // "srun: error: node-b: task 9: Killed": the first task that ended so; rank: the task
+  kNoMemory,   // "OutOfMemoryError: CUDA out of memory" of a rank
+  kException,  // another Python exception of a rank, before its process groups fell over
 };
 
 struct WatchdogError {
   WatchdogErrorKind kind = WatchdogErrorKind::kNccl;
   std::optional<std::uint32_t> rank;
-  std::string result;      // "ncclSystemError"; empty: not said
+  std::string result;      // "ncclSystemError"; kUnjoined "15/16"; kKilled "Killed"; kException "KeyError"
   std::string last_error;  // the text below "Last error:"
   std::string version;     // of NCCL
   std::string text;
   Source source;
   Source last_error_source;
+  std::string host = {};  // kKilled
 };
 
 struct WatchdogReport {

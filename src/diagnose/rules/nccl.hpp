@@ -74,6 +74,9 @@ void ras_error(const model::Machine& machine, Outcome& outcome);
 void watchdog_timeout(const model::Machine& machine, Outcome& outcome);
 void watchdog_mismatch(const model::Machine& machine, Outcome& outcome);
 void watchdog_error(const model::Machine& machine, Outcome& outcome);
+void watchdog_stuck(const model::Machine& machine, Outcome& outcome);
+void ranks_unjoined(const model::Machine& machine, Outcome& outcome);
+void ranks_killed(const model::Machine& machine, Outcome& outcome);
 void inspector_straggler(const model::Machine& machine, Outcome& outcome);
 
 // ---- questions

@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "diagnose/rules/nccl.hpp"
+#include "diagnose/rules/nccl_events.hpp"
 #include "diagnose/rules/nccl_ways.hpp"
 #include "diagnose/rules/support.hpp"
 
@@ -70,6 +71,32 @@ std::optional<Cause> library_cause(const NcclLog& log) {
                    model::Severity::kCritical,
                    "by_library"};
   return std::nullopt;
+}
+
+// Some hosts have adapters and others none: there something is missing, whatever it is.
+std::optional<Cause> host_cause(const NcclLog& log) {
+  std::map<std::string, std::size_t> with;
+  std::map<std::string, const NcclNetwork*> without;
+  for (const NcclNetwork& network : log.networks) {
+    if (is_socket(network.plugin) || network.host.empty()) continue;
+    if (network.none_found || network.devices.empty())
+      without.emplace(network.host, &network);
+    else
+      with.emplace(network.host, network.devices.size());
+  }
+  std::vector<std::string> names;
+  for (const auto& [host, network] : without)
+    if (!with.contains(host)) names.push_back(host);
+  if (names.empty() || with.empty()) return std::nullopt;
+  const NcclNetwork& first = *without.at(names.front());
+  Cause cause;
+  cause.title = fmt::format("NCCL sees no RDMA adapter on {}, but {} on {}: TCP sockets there",
+                            list_of(names), with.begin()->second, with.begin()->first);
+  cause.evidence = {seen(log, first.source, "NET/" + first.plugin + ": no device found on " + first.host)};
+  for (const NcclSetting* filter : settings_of(log, "NCCL_IB_HCA"))
+    cause.evidence.push_back(seen(log, *filter));
+  cause.word = "by_host";
+  return cause;
 }
 
 std::optional<Cause> device_cause(const Machine& machine, const NcclLog& log) {
@@ -159,6 +186,7 @@ void network_socket(const Machine& machine, Outcome& outcome) {
     if (nodes <= 1 && wires == 0) continue;  // one node: no network is used
     auto cause = setting_cause(*log);
     if (!cause) cause = library_cause(*log);
+    if (!cause) cause = host_cause(*log);
     if (!cause) cause = device_cause(machine, *log);
     if (!cause) cause = plugin_cause(*log);
     if (!cause)
@@ -187,6 +215,31 @@ void network_socket(const Machine& machine, Outcome& outcome) {
   }
 }
 
+namespace {
+
+// A warning; the cause of the failure when connections to that very address were given up.
+void fire_inner(const NcclLog& log, const model::NcclProcess& process, Outcome& outcome) {
+  Draft draft;
+  draft.title = "NCCL starts over " + process.bootstrap_interface + ", which other nodes cannot reach";
+  draft.severity = model::Severity::kWarning;
+  const std::string address = process.bootstrap_address.substr(0, process.bootstrap_address.find('<'));
+  const Events failed =
+      only(events_of(log, {NcclEventKind::kConnectRefused, NcclEventKind::kConnectTimeout}),
+           [&](const NcclEvent& event) { return !address.empty() && event.peer.starts_with(address + "<"); });
+  if (!failed.empty()) {
+    draft.severity = model::Severity::kCritical;
+    draft.rank = 1;
+  }
+  const auto index = static_cast<model::NcclIndex>(&process - log.processes.data());
+  draft.evidence.push_back(seen(log, process.bootstrap_source,
+                                name_of(log, index) + ": Bootstrap: Using " + process.bootstrap_interface +
+                                    ":" + process.bootstrap_address));
+  if (!failed.empty()) draft.evidence.push_back(seen(log, *failed.front()));
+  outcome.fire(std::move(draft));
+}
+
+}  // namespace
+
 void bootstrap_interface(const Machine& machine, Outcome& outcome) {
   const auto logs = logs_of(machine);
   if (logs.empty()) return outcome.not_applicable();
@@ -199,28 +252,12 @@ void bootstrap_interface(const Machine& machine, Outcome& outcome) {
                                   : "NCCL_SOCKET_IFNAME=" + names.front()->value +
                                         " names no interface that this node has: NCCL cannot start";
       draft.rank = rank_in_time(*log, missing);
-      for (std::size_t i = 0; i < std::min(missing.size(), kMostEvidence); ++i)
-        draft.evidence.push_back(seen(*log, *missing[i]));
       if (!names.empty()) draft.evidence.push_back(seen(*log, *names.front()));
+      cite(*log, missing, draft);
       outcome.fire(std::move(draft));
       continue;
     }
-    if (hosts_of(*log).size() <= 1) continue;
-    for (const model::NcclProcess& process : log->processes) {
-      const std::string& name = process.bootstrap_interface;
-      const bool inner =
-          name == "lo" || name.starts_with("docker") || name.starts_with("virbr") || name.starts_with("veth");
-      if (!inner) continue;
-      Draft draft;
-      draft.title = "NCCL starts over " + name + ", which other nodes cannot reach";
-      draft.severity = model::Severity::kWarning;
-      draft.evidence.push_back(
-          seen(*log, process.bootstrap_source,
-               name_of(*log, static_cast<model::NcclIndex>(&process - log->processes.data())) +
-                   ": Bootstrap: Using " + name + ":" + process.bootstrap_address));
-      outcome.fire(std::move(draft));
-      break;
-    }
+    if (const model::NcclProcess* process = inner_bootstrap(*log)) fire_inner(*log, *process, outcome);
   }
 }
 

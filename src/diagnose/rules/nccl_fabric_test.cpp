@@ -59,6 +59,20 @@ TEST(NcclNetworkSocket, FiresOnAContainerWithoutTheNodesDevices) {
   EXPECT_TRUE(contains(finding.title, "not in its container"));
   EXPECT_EQ(finding.fixes.size(), 1U);
 }
+TEST(NcclNetworkSocket, FiresOnTheHostWithoutAdaptersBesideOneThatHasSome) {
+  NcclLog log = healthy_log();
+  log.networks[1].devices.clear();
+  log.networks[1].none_found = true;
+  for (std::size_t rank = 2; rank < 4; ++rank) {
+    log.processes[rank].network = "Socket";
+    log.communicators[0].ranks[rank].transports[1] = way(NcclTransport::kNet, 61, "Socket", false, 0);
+  }
+  const auto finding = only_one(with_log(log), "nccl.network.socket");
+  EXPECT_EQ(finding.severity, model::Severity::kCritical);
+  EXPECT_EQ(finding.title, "NCCL sees no RDMA adapter on node-b, but 2 on node-a: TCP sockets there");
+  EXPECT_EQ(finding.evidence[0].text, "NET/IB: no device found on node-b");
+  EXPECT_TRUE(contains(finding.fixes[0].text, "Compare that node"));
+}
 TEST(NcclNetworkSocket, SilentOnOneNodeWhereNoNetworkIsUsed) {
   NcclLog log = on_sockets();
   for (model::NcclProcess& process : log.processes)
@@ -92,6 +106,22 @@ TEST(NcclBootstrapInterface, FiresOnDocker0BetweenNodes) {
   NcclLog log = healthy_log();
   log.processes[2].bootstrap_interface = "docker0";
   EXPECT_EQ(only_one(with_log(log), "nccl.bootstrap.interface").severity, model::Severity::kWarning);
+}
+TEST(NcclBootstrapInterface, FiresBeforeTheFailuresThatItCauses) {
+  NcclLog log = healthy_log();
+  for (model::NcclProcess& process : log.processes) {
+    process.bootstrap_interface = "docker0";
+    process.bootstrap_address = "172.17.0.1<0>";
+  }
+  for (model::NcclRank& rank : log.communicators[0].ranks)
+    rank.completed = {};
+  add_event(log, NcclEventKind::kConnectTimeout, "connect to 172.17.0.1<4001>: retries used up").peer =
+      "172.17.0.1<4001>";
+  const auto all = diagnose::diagnose(with_log(log)).findings;
+  ASSERT_GE(all.size(), 2U);
+  EXPECT_EQ(all[0].rule, "nccl.bootstrap.interface");
+  EXPECT_EQ(all[0].severity, model::Severity::kCritical);
+  EXPECT_EQ(all[1].rule, "nccl.bootstrap.connect");
 }
 TEST(NcclBootstrapInterface, SilentOnLoopbackOfOneNode) {
   NcclLog log = healthy_log();
@@ -161,6 +191,21 @@ TEST(NcclNicIdle, SilentWithFewerGpusThanAdapters) {
   log.communicators[0].ranks.pop_back();
   EXPECT_TRUE(held(with_log(log), "nccl.nic.idle"));
 }
+TEST(NcclNicIdle, UndecidedWhereTheLogEndsBeforeAllConnectionsAreMade) {
+  NcclLog log = healthy_log();
+  for (model::NcclRank& rank : log.communicators[0].ranks)
+    rank.transports[1].net_device = 0;
+  log.communicators[0].ranks[1].connected_rings = false;
+  log.communicators[0].ranks[3].connected_rings = false;
+  EXPECT_TRUE(findings_of(with_log(log), "nccl.nic.idle").empty());
+  const auto gaps = undecided_of(with_log(log), "nccl.nic.idle");
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_EQ(gaps[0].collect, "the whole log, up to the first collective");
+  // Connections that stand before the end of the init were all made by then.
+  for (const std::size_t rank : {1U, 3U})
+    log.communicators[0].ranks[rank].completed = line(90);
+  EXPECT_EQ(findings_of(with_log(log), "nccl.nic.idle").size(), 1U);
+}
 TEST(NcclNicIdle, UndecidedWithoutConnections) {
   NcclLog log = healthy_log();
   for (model::NcclRank& rank : log.communicators[0].ranks)
@@ -224,6 +269,32 @@ TEST(NcclPluginUnusable, FiresAsARemarkOnAPluginOfLongAgo) {
   EXPECT_EQ(finding.severity, model::Severity::kInfo);
   EXPECT_TRUE(contains(finding.title, "interface v6, this NCCL v10"));
 }
+model::NcclPlugin without_symbol(const std::string& symbol) {
+  model::NcclPlugin plugin;
+  plugin.outcome = model::NcclPluginOutcome::kSymbolMissing;
+  plugin.name = symbol;
+  plugin.text = "NET/Plugin: Failed to find " + symbol + " symbol.";
+  plugin.source = line(12);
+  return plugin;
+}
+TEST(NcclPluginUnusable, FiresOnALibraryWithoutAnyKnownInterface) {
+  NcclLog log = healthy_log();
+  log.plugins = {without_symbol("ncclNetPlugin_v10"), without_symbol("ncclNetPlugin_v9")};
+  const auto finding = only_one(with_log(log), "nccl.plugin.unusable");
+  EXPECT_EQ(finding.title,
+            "The network plugin has no interface that this NCCL knows: NCCL uses its own network");
+  EXPECT_EQ(finding.evidence[0].text, "NET/Plugin: Failed to find ncclNetPlugin_v9 symbol.");
+}
+TEST(NcclPluginUnusable, SilentOnAnOlderInterfaceThatWasFoundInTheEnd) {
+  NcclLog log = healthy_log();
+  log.plugins = {without_symbol("ncclNetPlugin_v10"), without_symbol("ncclCollNetPlugin_v10")};
+  model::NcclPlugin loaded;
+  loaded.outcome = model::NcclPluginOutcome::kLoaded;
+  loaded.name = "Fabric Plugin";
+  loaded.version = "v9";
+  log.plugins.push_back(loaded);
+  EXPECT_TRUE(held(with_log(log), "nccl.plugin.unusable"));
+}
 TEST(NcclPluginUnusable, SilentOnAMissingPlugin) {
   NcclLog log = healthy_log();
   model::NcclPlugin plugin;
@@ -268,10 +339,31 @@ TEST(NcclNvlinkUnused, FiresWhereTheRingWasPlannedOverNvlink) {
   const auto finding = only_one(with_log(log), "nccl.nvlink.unused");
   EXPECT_EQ(finding.evidence.back().text, "NCCL planned its ring over NVLink (type NVL)");
 }
+TEST(NcclNvlinkUnused, FiresWhereMulticastShowsThatThereIsNvlink) {
+  NcclLog log = over_host_memory();
+  log.systems.clear();
+  log.communicators[0].ranks[1].nvls = true;
+  log.communicators[0].ranks[1].nvls_source = line(55);
+  const auto finding = only_one(with_log(log), "nccl.nvlink.unused");
+  EXPECT_EQ(finding.severity, model::Severity::kCritical);
+  EXPECT_EQ(finding.evidence.back().text, "rank 1 on node-a: NVLS multicast support is available: NVLink");
+  EXPECT_EQ(finding.evidence.back().source, "rank0.log:55");
+}
+TEST(NcclNvlinkUnused, UndecidedWhereMulticastIsOnAnotherHost) {
+  NcclLog log = over_host_memory();
+  log.systems.clear();
+  log.communicators[0].ranks[0].transports[0] = way(NcclTransport::kP2pCumem, 60);
+  log.communicators[0].ranks[1].transports[0] = way(NcclTransport::kP2pCumem, 60);
+  log.communicators[0].ranks[1].nvls = true;
+  EXPECT_TRUE(findings_of(with_log(log), "nccl.nvlink.unused").empty());
+  EXPECT_EQ(undecided_of(with_log(log), "nccl.nvlink.unused").size(), 1U);
+}
 TEST(NcclNvlinkUnused, SilentOnGpusWithoutNvlink) {
   NcclLog log = over_host_memory();
   for (model::NcclSystem& system : log.systems)
     system.nodes[0].link = "PCI";
+  EXPECT_TRUE(held(with_log(log), "nccl.nvlink.unused"));
+  log.communicators[0].ranks[1].nvls = true;  // the topology says more
   EXPECT_TRUE(held(with_log(log), "nccl.nvlink.unused"));
   EXPECT_TRUE(held(with_log(healthy_log()), "nccl.nvlink.unused"));
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -47,10 +49,10 @@ void shm_small(const Machine& machine, Outcome& outcome) {
     Draft draft;
     draft.title = "Shared memory (/dev/shm) has no room for NCCL's buffers";
     draft.rank = rank_in_time(*log, events);
-    cite(*log, events, draft);
     if (const Bytes* size = machine.software.shm_size.get())
       draft.evidence.push_back(
           diagnose::seen(machine, machine.software.shm_size.source(), "/dev/shm: " + in_words(*size)));
+    cite(*log, events, draft);
     outcome.fire(std::move(draft));
   }
 }
@@ -66,57 +68,109 @@ void imex_failed(const Machine& machine, Outcome& outcome) {
   });
 }
 
+namespace {
+
+// Whom the witnesses lost, and what the logs can say of it.
+std::string lost_peer(const NcclLog& log, const Events& events) {
+  const PeerHosts hosts(log);
+  std::set<std::string> peers;
+  std::set<std::string> homes;
+  bool absent = true;
+  for (const NcclEvent* event : events) {
+    if (event->peer.empty()) continue;
+    peers.insert(event->peer);
+    homes.insert(hosts.find(event->peer));
+    absent = absent && hosts.is_absent(event->peer);
+  }
+  if (peers.empty()) return "a peer: it ended first, and these files do not say why";
+  const bool one_home = homes.size() == 1 && !homes.begin()->empty();
+  std::string whom = *peers.begin();
+  if (peers.size() > 1)
+    whom = count_of(peers.size(), "peer") + (one_home ? " on " + *homes.begin() : std::string());
+  const std::string ended = peers.size() > 1 ? ": they ended first" : ": it ended first";
+  if (absent) return whom + ended + ", and no log of that node is among these files";
+  if (one_home) return whom + ended + ", and the lines of " + *homes.begin() + " do not say why";
+  return whom + ended + ", and these files do not say why";
+}
+
+}  // namespace
+
 void peer_closed(const Machine& machine, Outcome& outcome) {
   const auto logs = logs_of(machine);
   if (logs.empty()) return outcome.not_applicable();
   for (const NcclLog* log : logs) {
-    const Events events = events_of(*log, {NcclEventKind::kConnectionClosed, NcclEventKind::kConnectionReset,
-                                           NcclEventKind::kRemoteError});
+    const Events events =
+        before_the_end(*log, events_of(*log, {NcclEventKind::kConnectionClosed,
+                                              NcclEventKind::kConnectionReset, NcclEventKind::kRemoteError}));
     if (events.empty()) continue;
     const NcclEvent* cause = earlier_cause(*log, *events.front());
     if (cause != nullptr && std::ranges::find(events, cause) != events.end()) cause = nullptr;
-    const Events named = only(events, [](const NcclEvent& event) { return !event.peer.empty(); });
-    const std::string peer = named.empty() ? std::string("a peer") : named.front()->peer;
-    fire(
-        *log, events, outcome,
-        [&](const NcclEvent&) {
-          if (cause == nullptr)
-            return fmt::format(
-                "{} lost {}: it ended first, and its own log is not among these files or says nothing",
-                processes_in_words(*log, events), peer);
-          return fmt::format(
-              "Lost connections are an echo; the first failure is of {}, {}",
-              name_of(*log, cause->process).empty() ? "a process" : name_of(*log, cause->process),
-              log->places.text(cause->source));
-        },
-        cause == nullptr ? model::Severity::kWarning : model::Severity::kInfo);
+    fire(*log, events, outcome,
+         [&](const NcclEvent&) {
+           if (cause == nullptr) return processes_in_words(*log, events) + " lost " + lost_peer(*log, events);
+           return fmt::format(
+               "Lost connections are an echo; the first failure is of {}, {}",
+               name_of(*log, cause->process).empty() ? "a process" : name_of(*log, cause->process),
+               log->places.text(cause->source));
+         },
+         {.severity = cause == nullptr ? model::Severity::kWarning : model::Severity::kInfo});
   }
 }
 
+namespace {
+
+bool came_up(const NcclLog& log) {
+  return std::ranges::any_of(log.communicators, [](const model::NcclCommunicator& communicator) {
+    return std::ranges::any_of(communicator.ranks,
+                               [](const model::NcclRank& rank) { return rank.completed.line != 0; });
+  });
+}
+
+// Retries that helped, and names that only the RAS service asks for. A connection that was given up is no
+// remark however far the job had come: most are made at the first collective.
+bool is_overcome(const model::NcclEvidence& evidence, const NcclLog& log, const Events& events) {
+  if (evidence.watchdog && !evidence.watchdog->errors.empty()) return false;
+  return came_up(log) && std::ranges::all_of(events, [](const NcclEvent* event) {
+           return event->kind == NcclEventKind::kConnectRefused ||
+                  event->kind == NcclEventKind::kNameResolution;
+         });
+}
+
+// The one that tells most stands first: given up before refused.
+Events by_weight(Events events) {
+  std::ranges::stable_partition(events, [](const NcclEvent* event) {
+    return event->kind == NcclEventKind::kConnectTimeout || event->kind == NcclEventKind::kBootstrapTimeout;
+  });
+  return events;
+}
+
+}  // namespace
+
 void connect_failed(const Machine& machine, Outcome& outcome) {
-  const auto logs = logs_of(machine);
-  if (logs.empty()) return outcome.not_applicable();
-  for (const NcclLog* log : logs) {
-    const Events events = events_of(*log, {NcclEventKind::kConnectRefused, NcclEventKind::kConnectTimeout,
-                                           NcclEventKind::kBootstrapTimeout, NcclEventKind::kNameResolution});
-    // Retries that helped, and names that only the RAS service asks for: the communicator came up all the
-    // same.
-    const bool came_up =
-        std::ranges::any_of(log->communicators, [](const model::NcclCommunicator& communicator) {
-          return std::ranges::any_of(communicator.ranks,
-                                     [](const model::NcclRank& rank) { return rank.completed.line != 0; });
-        });
+  if (logs_of(machine).empty()) return outcome.not_applicable();
+  for (const model::NcclEvidence* evidence : evidence_of(machine)) {
+    if (!evidence->log) continue;
+    const NcclLog& log = *evidence->log;
+    const Events events =
+        by_weight(events_of(log, {NcclEventKind::kConnectRefused, NcclEventKind::kConnectTimeout,
+                                  NcclEventKind::kBootstrapTimeout, NcclEventKind::kNameResolution}));
+    const bool overcome = is_overcome(*evidence, log, events);
+    More more;
+    if (overcome) more.severity = model::Severity::kInfo;
+    if (came_up(log) && !overcome) more.words["late"] = "";
+    if (inner_bootstrap(log) != nullptr) more.most_rank = 0.9;
     fire(
-        *log, events, outcome,
+        log, events, outcome,
         [&](const NcclEvent& event) {
-          const std::string end = came_up ? "; the communicator came up all the same" : "";
+          std::string end = overcome ? "; the communicator came up all the same" : "";
+          if (more.words.contains("late")) end = ", after the communicator had come up";
           if (event.kind == NcclEventKind::kNameResolution) return "An address could not be resolved" + end;
           return "A connection" + (event.peer.empty() ? std::string() : " to " + event.peer) +
                  (event.kind == NcclEventKind::kConnectRefused ? " was refused or not answered"
                                                                : " was not made in time") +
                  end;
         },
-        came_up ? std::optional(model::Severity::kInfo) : std::nullopt);
+        more);
   }
 }
 
@@ -127,11 +181,53 @@ void stray_connection(const Machine& machine, Outcome& outcome) {
            });
 }
 
+namespace {
+
+// cudaError_t of the CUDA runtime, driver_types.h; NCCL prints the number only in newer versions.
+struct CudaCause {
+  const char* word;
+  const char* without;  // how to see that it is another cause
+};
+CudaCause cuda_cause(const NcclEvent& event) {
+  const std::int64_t number = event.number.value_or(0);
+  const std::string text = to_lower(event.text);
+  if (number == 2 || contains(text, "out of memory"))
+    return {"by_memory", "while nvidia-smi shows free memory on that GPU"};
+  if (number == 802 || contains(text, "system not yet initialized"))
+    return {"by_fabric", "although nvidia-smi -q shows Fabric State Completed for every GPU"};
+  if (number == 217 || contains(text, "peer access is not supported"))
+    return {"by_peer", "although nvidia-smi topo -p2p r shows OK between these GPUs"};
+  if (number == 801 && (contains(event.location, "nvls") || contains(text, "multicast")))
+    return {"by_nvls", "with NCCL_NVLS_ENABLE=0 too"};
+  if (number == 801) return {"by_support", "on bare metal with the same driver"};
+  if (number == 100 || number == 101)
+    return {"by_device", "although nvidia-smi -L shows that GPU where the job runs"};
+  if (number == 214 || number == 220 || number == 226 || contains(text, "ecc error") ||
+      contains(text, "nvlink error"))
+    return {"by_hardware", "on another GPU too, without an Xid message"};
+  return {"by_work", "at the same place with CUDA_LAUNCH_BLOCKING=1"};
+}
+
+}  // namespace
+
 void cuda_failure(const Machine& machine, Outcome& outcome) {
-  of_kinds(machine, outcome, {NcclEventKind::kCudaFailure}, [](const NcclEvent& event) {
-    return fmt::format("A CUDA call failed{}: {}", event.number ? fmt::format(" ({})", *event.number) : "",
-                       event.text.substr(0, 80));
-  });
+  const auto logs = logs_of(machine);
+  if (logs.empty()) return outcome.not_applicable();
+  for (const NcclLog* log : logs) {
+    std::map<std::string_view, Events> causes;
+    for (const NcclEvent* event : events_of(*log, {NcclEventKind::kCudaFailure}))
+      causes[cuda_cause(*event).word].push_back(event);
+    for (const auto& [word, events] : causes) {
+      const CudaCause cause = cuda_cause(*events.front());
+      fire(*log, events, outcome,
+           [](const NcclEvent& event) {
+             return fmt::format("A CUDA call failed{}: {}",
+                                event.number ? fmt::format(" ({})", *event.number) : "",
+                                event.text.substr(0, 80));
+           },
+           {.words = {{cause.word, ""}, {"without_that_cause", cause.without}}});
+    }
+  }
 }
 
 void no_transport(const Machine& machine, Outcome& outcome) {
@@ -172,10 +268,10 @@ void algorithm_unavailable(const Machine& machine, Outcome& outcome) {
     Draft draft;
     draft.title = "NCCL_ALGO and NCCL_PROTO leave nothing that can do a collective which the job calls";
     draft.rank = rank_in_time(*log, events);
-    cite(*log, events, draft);
     for (const char* name : {"NCCL_ALGO", "NCCL_PROTO"})
       for (const model::NcclSetting* setting : settings_of(*log, name))
         draft.evidence.push_back(seen(*log, *setting));
+    cite(*log, events, draft);
     outcome.fire(std::move(draft));
   }
 }
@@ -196,12 +292,36 @@ void setting_invalid(const Machine& machine, Outcome& outcome) {
   }
 }
 
+namespace {
+
+// What the lines of one finding have in common, by their first.
+std::pair<std::string, const char*> driver_cause(const NcclEvent& event) {
+  const std::string text = to_lower(event.text);
+  if (event.kind == NcclEventKind::kDriver) return {"The CUDA driver is too old for this NCCL", "by_version"};
+  if (contains(text, "version mismatch"))
+    return {"NVML does not answer: driver and library differ", "by_version"};
+  if (contains(text, "libnvidia-ml"))
+    return {"The library of NVML is not there or does not load", "by_library"};
+  if (contains(text, "nvmlinit"))
+    return {"NVML does not start: driver and library differ, or no driver is loaded", "by_version"};
+  if (contains(text, "not found") || contains(text, "gpu is lost"))
+    return {"NVML does not know a GPU that the job uses: lost, or hidden from this container", "by_gpu"};
+  return {"A call of NVML failed", "by_gpu"};
+}
+
+}  // namespace
+
 void driver_unfit(const Machine& machine, Outcome& outcome) {
-  of_kinds(machine, outcome, {NcclEventKind::kDriver, NcclEventKind::kNvml}, [](const NcclEvent& event) {
-    return event.kind == NcclEventKind::kDriver
-               ? std::string("The CUDA driver is too old for this NCCL")
-               : std::string("NVML does not answer: driver and library differ");
-  });
+  const auto logs = logs_of(machine);
+  if (logs.empty()) return outcome.not_applicable();
+  for (const NcclLog* log : logs) {
+    std::map<std::pair<std::string, const char*>, Events> causes;
+    for (const NcclEvent* event : events_of(*log, {NcclEventKind::kDriver, NcclEventKind::kNvml}))
+      causes[driver_cause(*event)].push_back(event);
+    for (const auto& [cause, events] : causes)
+      fire(*log, events, outcome, [&](const NcclEvent&) { return cause.first; },
+           {.words = {{cause.second, ""}}});
+  }
 }
 
 void call_invalid(const Machine& machine, Outcome& outcome) {
@@ -228,10 +348,9 @@ void warning_other(const Machine& machine, Outcome& outcome) {
       if (event->is_warning && !is_gid_trouble(*event)) events.push_back(event);
     if (events.empty()) continue;
     const bool first = rank_in_time(*log, events) > 0.9;
-    fire(
-        *log, events, outcome,
-        [](const NcclEvent& event) { return "NCCL warns: " + event.text.substr(0, 100); },
-        first ? model::Severity::kWarning : model::Severity::kInfo);
+    fire(*log, events, outcome,
+         [](const NcclEvent& event) { return "NCCL warns: " + event.text.substr(0, 100); },
+         {.severity = first ? model::Severity::kWarning : model::Severity::kInfo});
   }
 }
 

@@ -82,6 +82,27 @@ TEST(NcclBootstrapConnect, FiresAsARemarkWhenItCameUpAllTheSame) {
       with_event(NcclEventKind::kNameResolution, "error encountered when getting address info");
   EXPECT_EQ(findings_of(machine, "nccl.bootstrap.connect").at(0).severity, model::Severity::kInfo);
 }
+TEST(NcclBootstrapConnect, FiresAsAFailureWhenItWasGivenUpAfterTheStart) {
+  NcclLog log = healthy_log();
+  add_event(log, NcclEventKind::kConnectRefused, "connect refused, retrying (1/34)", 69).handled = true;
+  add_event(log, NcclEventKind::kConnectTimeout, "connect refused, exceeded error retry count", 70).peer =
+      "192.0.2.9<4001>";
+  const auto found = findings_of(with_log(log), "nccl.bootstrap.connect");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].severity, model::Severity::kCritical);
+  EXPECT_EQ(found[0].title,
+            "A connection to 192.0.2.9<4001> was not made in time, after the communicator had come up");
+}
+TEST(NcclBootstrapConnect, FiresAsAFailureWhenTheFrameworkReportedAnError) {
+  NcclLog log = healthy_log();
+  add_event(log, NcclEventKind::kConnectRefused, "connect refused, retrying (1/34)");
+  EXPECT_EQ(findings_of(with_log(log), "nccl.bootstrap.connect").at(0).severity, model::Severity::kInfo);
+  NcclEvidence evidence;
+  evidence.log = log;
+  evidence.watchdog.emplace().errors.emplace_back();
+  const auto found = findings_of(with_evidence(std::move(evidence)), "nccl.bootstrap.connect");
+  EXPECT_EQ(found.at(0).severity, model::Severity::kCritical);
+}
 TEST(NcclBootstrapConnect, SilentOnAHealthyLog) {
   EXPECT_TRUE(held(with_log(healthy_log()), "nccl.bootstrap.connect"));
 }
@@ -115,6 +136,52 @@ TEST(NcclCudaFailure, FiresOnTheLine) {
   EXPECT_TRUE(contains(found[0].title, "illegal memory access")) << found[0].title;
   EXPECT_TRUE(contains(found[0].evidence[0].text, "rank 0 on node-a: "));
   EXPECT_EQ(found[0].evidence[0].source, "rank0.log:70");
+}
+model::Finding cuda_finding(std::int64_t number, const std::string& text,
+                            const std::string& location = "init.cc:100") {
+  NcclLog log = healthy_log();
+  NcclEvent& event = add_event(log, NcclEventKind::kCudaFailure, text);
+  event.number = number;
+  event.location = location;
+  const auto found = findings_of(with_log(log), "nccl.cuda.failure");
+  EXPECT_EQ(found.size(), 1U);
+  return found.empty() ? model::Finding{} : found[0];
+}
+TEST(NcclCudaFailure, FiresWithTheCureThatFitsTheNumberAndThePlace) {
+  const auto first_fix = [](const model::Finding& finding) {
+    return finding.fixes.empty() ? std::string() : finding.fixes[0].command;
+  };
+  const auto memory = cuda_finding(2, "Cuda failure 2 'out of memory'", "include/alloc.h:178");
+  EXPECT_EQ(first_fix(memory), "nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
+  EXPECT_EQ(memory.fixes.size(), 2U);
+  EXPECT_TRUE(contains(memory.disprove, "free memory")) << memory.disprove;
+  EXPECT_EQ(first_fix(cuda_finding(802, "Cuda failure 802 'system not yet initialized'")),
+            "systemctl status nvidia-fabricmanager");
+  EXPECT_EQ(first_fix(cuda_finding(217, "Cuda failure 217 'peer access is not supported'")),
+            "nvidia-smi topo -p2p r");
+  const std::string unsupported = "Cuda failure 801 'operation not supported'";
+  EXPECT_EQ(first_fix(cuda_finding(801, unsupported, "transport/nvls.cc:598")), "export NCCL_NVLS_ENABLE=0");
+  EXPECT_EQ(first_fix(cuda_finding(801, unsupported)), "angio doctor");
+  const auto ecc = cuda_finding(214, "Cuda failure 214 'uncorrectable ECC error encountered'");
+  EXPECT_EQ(first_fix(ecc), "dmesg | grep -i xid");
+  EXPECT_TRUE(contains(ecc.fixes.at(1).text, "Drain the node"));
+  EXPECT_EQ(first_fix(cuda_finding(700, "Cuda failure 700 'an illegal memory access was encountered'")),
+            "CUDA_LAUNCH_BLOCKING=1 compute-sanitizer COMMAND");
+}
+TEST(NcclCudaFailure, FiresOnceForEachCause) {
+  NcclLog log = healthy_log();
+  add_event(log, NcclEventKind::kCudaFailure, "Cuda failure 'out of memory'");
+  add_event(log, NcclEventKind::kCudaFailure, "Cuda failure 'an illegal memory access'", 71, 1);
+  EXPECT_EQ(findings_of(with_log(log), "nccl.cuda.failure").size(), 2U);
+}
+TEST(NcclCudaFailure, FiresAndCountsTheLinesThatItLeavesOut) {
+  NcclLog log = healthy_log();
+  for (std::uint32_t i = 0; i < 16; ++i)
+    add_event(log, NcclEventKind::kCudaFailure, "Cuda failure 2 'out of memory'", 70 + i, i % 4);
+  const auto found = findings_of(with_log(log), "nccl.cuda.failure");
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_EQ(found[0].evidence.size(), 6U);
+  EXPECT_EQ(found[0].evidence.back().text, "and 11 more like these");
 }
 TEST(NcclCudaFailure, SilentOnAHealthyLog) {
   EXPECT_TRUE(held(with_log(healthy_log()), "nccl.cuda.failure"));
@@ -183,6 +250,16 @@ TEST(NcclDriverUnfit, FiresOnTheLine) {
   EXPECT_TRUE(contains(found[0].evidence[0].text, "rank 0 on node-a: "));
   EXPECT_EQ(found[0].evidence[0].source, "rank0.log:70");
 }
+TEST(NcclDriverUnfit, FiresOnAGpuThatIsNotFoundWithoutBlamingVersions) {
+  const auto found =
+      findings_of(with_event(NcclEventKind::kNvml, "nvmlDeviceGetHandleByPciBusId() failed: Not Found"),
+                  "nccl.driver.unfit");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].title,
+            "NVML does not know a GPU that the job uses: lost, or hidden from this container");
+  ASSERT_EQ(found[0].fixes.size(), 1U);
+  EXPECT_EQ(found[0].fixes[0].command, "nvidia-smi -L; dmesg | grep -i xid");
+}
 TEST(NcclDriverUnfit, SilentOnAHealthyLog) {
   EXPECT_TRUE(held(with_log(healthy_log()), "nccl.driver.unfit"));
 }
@@ -208,157 +285,6 @@ TEST(NcclCallInvalid, UndecidedNever) {
   EXPECT_TRUE(not_applicable(dgx_h100(), "nccl.call.invalid"));
 }
 
-TEST(NcclGidWrong, FiresOnAnEmptyGidAndOnUnreachablePeers) {
-  NcclLog log = healthy_log();
-  NcclEvent& event =
-      add_event(log, NcclEventKind::kQpModify, "Call to ibv_modify_qp failed with 110 Connection timed out");
-  event.number = 110;
-  event.gid_index = 3;
-  event.device = "mlx5_1:1";
-  const auto found = findings_of(with_log(log), "nccl.gid.wrong");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].title,
-            "No way between two adapters: the queue pair on mlx5_1:1 could not reach its peer (GID index 3)");
-  log.events[0].kind = NcclEventKind::kCompletionError;
-  log.events[0].number.reset();
-  log.events[0].local_gid = "::";
-  EXPECT_TRUE(contains(title_of(with_log(log), "nccl.gid.wrong"), "is empty"));
-}
-TEST(NcclGidWrong, FiresOnContainersWithGapsInTheirGidTable) {
-  const Machine machine = with_event(NcclEventKind::kOtherWarning,
-                                     "NET/IB : read failed in ncclIbRoceGetVersionNum: Invalid argument");
-  EXPECT_TRUE(contains(title_of(machine, "nccl.gid.wrong"), "RoCE version"));
-}
-TEST(NcclGidWrong, SilentOnOtherErrorsOfTheAdapter) {
-  Machine machine = with_event(NcclEventKind::kCompletionError, "Got completion with status=12");
-  EXPECT_TRUE(findings_of(machine, "nccl.gid.wrong").empty());
-  EXPECT_TRUE(held(with_log(healthy_log()), "nccl.gid.wrong"));
-}
-TEST(NcclGidWrong, UndecidedWithoutErrno) {
-  const auto gaps =
-      undecided_of(with_event(NcclEventKind::kQpModify, "Call to ibv_modify_qp failed"), "nccl.gid.wrong");
-  ASSERT_EQ(gaps.size(), 1U);
-  EXPECT_TRUE(contains(gaps[0].collect, "show_gids"));
-}
-
-TEST(NcclMemoryRegister, FiresOnEnomemAsTheLimitOfLockedMemory) {
-  NcclLog log = healthy_log();
-  add_event(log, NcclEventKind::kRegisterMemory,
-            "Call to ibv_reg_mr failed with error Cannot allocate memory")
-      .number = 12;
-  EXPECT_EQ(title_of(with_log(log), "nccl.memory.register"),
-            "Memory could not be registered: the limit of locked memory is too small");
-  log.events[0].kind = NcclEventKind::kQpCreate;
-  EXPECT_TRUE(contains(title_of(with_log(log), "nccl.memory.register"), "queue pair"));
-}
-TEST(NcclMemoryRegister, FiresOnAnotherErrnoAsAnotherCause) {
-  NcclLog log = healthy_log();
-  add_event(log, NcclEventKind::kRegisterMemory, "Call to ibv_reg_mr failed with error Bad address").number =
-      14;
-  EXPECT_TRUE(contains(title_of(with_log(log), "nccl.memory.register"), "errno 14"));
-}
-TEST(NcclMemoryRegister, SilentOnAHealthyLog) {
-  EXPECT_TRUE(held(with_log(healthy_log()), "nccl.memory.register"));
-}
-TEST(NcclMemoryRegister, UndecidedWithoutErrno) {
-  EXPECT_EQ(undecided_of(with_event(NcclEventKind::kRegisterMemory, "Call to ibv_reg_mr failed"),
-                         "nccl.memory.register")
-                .size(),
-            1U);
-}
-
-NcclLog with_completion(std::optional<int> status) {
-  NcclLog log = healthy_log();
-  NcclEvent& event =
-      add_event(log, NcclEventKind::kCompletionError, "NET/IB : Got completion from peer 192.0.2.7<5000>");
-  event.status = status;
-  event.peer = "192.0.2.7<5000>";
-  event.vendor_error = 129;
-  return log;
-}
-TEST(NcclIbRetryExceeded, FiresAndNamesThePeer) {
-  const auto found = findings_of(with_log(with_completion(12)), "nccl.ib.retry-exceeded");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].severity, model::Severity::kCritical);
-  EXPECT_TRUE(contains(found[0].title, "rank 0 on node-a got no answer from 192.0.2.7<5000>"));
-}
-TEST(NcclIbRetryExceeded, FiresAndSaysWhenTheEndsAreOnDifferentRails) {
-  NcclLog log = with_completion(12);
-  log.events[0].local_gid = "::ffff:10.6.0.35";
-  log.events[0].remote_gid = "::ffff:10.5.0.34";
-  const auto found = findings_of(with_log(log), "nccl.ib.retry-exceeded");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_TRUE(contains(found[0].evidence.back().text, "10.6.0.x and 10.5.0.x"));
-}
-TEST(NcclIbRetryExceeded, SilentOnOtherStatuses) {
-  EXPECT_TRUE(findings_of(with_log(with_completion(5)), "nccl.ib.retry-exceeded").empty());
-  EXPECT_TRUE(held(with_log(healthy_log()), "nccl.ib.retry-exceeded"));
-}
-TEST(NcclIbRetryExceeded, UndecidedOnACutLine) {
-  EXPECT_EQ(undecided_of(with_log(with_completion({})), "nccl.ib.retry-exceeded").size(), 1U);
-}
-
-TEST(NcclIbCompletionError, FiresWithTheMeaningOfTheStatus) {
-  EXPECT_TRUE(
-      contains(title_of(with_log(with_completion(13)), "nccl.ib.completion-error"), "no receive posted"));
-}
-TEST(NcclIbCompletionError, SilentOnRetriesAndFlushes) {
-  EXPECT_TRUE(held(with_log(with_completion(12)), "nccl.ib.completion-error"));
-  EXPECT_TRUE(held(with_log(with_completion(5)), "nccl.ib.completion-error"));
-}
-TEST(NcclIbCompletionError, UndecidedNever) {
-  // no undecided: a line without status is nccl.ib.retry-exceeded's gap, asked for once
-  EXPECT_TRUE(undecided_of(with_log(with_completion({})), "nccl.ib.completion-error").empty());
-}
-
-TEST(NcclIbFlushed, FiresAsAWarningWhenNothingElseIsThere) {
-  const auto found = findings_of(with_log(with_completion(5)), "nccl.ib.flushed");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].severity, model::Severity::kWarning);
-}
-TEST(NcclIbFlushed, FiresAsARemarkThatNamesTheEarlierCause) {
-  NcclLog log = healthy_log();
-  add_event(log, NcclEventKind::kAsyncPort, "NET/IB : mlx5_0:1 Got async event : port error", 65, 1);
-  NcclEvent& echo = add_event(log, NcclEventKind::kCompletionError, "Got completion from peer", 70);
-  echo.status = 5;
-  const auto found = findings_of(with_log(log), "nccl.ib.flushed");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].severity, model::Severity::kInfo);
-  EXPECT_TRUE(contains(found[0].title, "rank0.log:65"));
-}
-TEST(NcclIbFlushed, SilentWithoutFlushes) {
-  EXPECT_TRUE(held(with_log(with_completion(12)), "nccl.ib.flushed"));
-}
-TEST(NcclIbFlushed, UndecidedNever) {
-  // no undecided: the line is there or it is not
-  EXPECT_TRUE(not_applicable(dgx_h100(), "nccl.ib.flushed"));
-}
-
-TEST(NcclIbPortEvent, FiresOnAFlappingLinkBeforeTheRetriesOfOthers) {
-  NcclLog log = healthy_log();
-  add_event(log, NcclEventKind::kAsyncPort, "NET/IB : mlx5_0:1 Got async event : port error", 65).device =
-      "mlx5_0:1";
-  add_event(log, NcclEventKind::kCompletionError, "status 12", 70, 2).status = 12;
-  const auto all = diagnose::diagnose(with_log(log)).findings;
-  ASSERT_FALSE(all.empty());
-  EXPECT_EQ(all[0].rule, "nccl.ib.port-event");
-  EXPECT_TRUE(contains(all[0].title, "on mlx5_0:1: the link flaps"));
-}
-TEST(NcclIbPortEvent, FiresAsAWarningOnChangedAddresses) {
-  const auto found =
-      findings_of(with_event(NcclEventKind::kAsyncOther, "Got non-fatal async event: GID table changed(18)"),
-                  "nccl.ib.port-event");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].severity, model::Severity::kWarning);
-}
-TEST(NcclIbPortEvent, SilentOnAHealthyLog) {
-  EXPECT_TRUE(held(with_log(healthy_log()), "nccl.ib.port-event"));
-}
-TEST(NcclIbPortEvent, UndecidedNever) {
-  // no undecided: the adapter's events are always printed
-  EXPECT_TRUE(not_applicable(dgx_h100(), "nccl.ib.port-event"));
-}
-
 TEST(NcclPeerClosed, FiresAsAWarningWhenTheOtherLogIsMissing) {
   NcclLog log = healthy_log();
   add_event(log, NcclEventKind::kConnectionClosed, "Connection closed by remote peer node-b<4000>").peer =
@@ -366,7 +292,24 @@ TEST(NcclPeerClosed, FiresAsAWarningWhenTheOtherLogIsMissing) {
   const auto found = findings_of(with_log(log), "nccl.peer.closed");
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].severity, model::Severity::kWarning);
-  EXPECT_TRUE(contains(found[0].title, "lost node-b<4000>"));
+  EXPECT_EQ(found[0].title,
+            "rank 0 on node-a lost node-b<4000>: it ended first, and the lines of node-b do not say why");
+  log.events[0].peer = "node-z<4000>";
+  EXPECT_EQ(
+      findings_of(with_log(log), "nccl.peer.closed").at(0).title,
+      "rank 0 on node-a lost node-z<4000>: it ended first, and no log of that node is among these files");
+  log.events[0].peer = "198.51.100.7<4000>";
+  EXPECT_EQ(findings_of(with_log(log), "nccl.peer.closed").at(0).title,
+            "rank 0 on node-a lost 198.51.100.7<4000>: it ended first, and these files do not say why");
+}
+TEST(NcclPeerClosed, SilentOnWhatAProcessSeesAfterItHasEnded) {
+  NcclLog log = healthy_log();
+  add_event(log, NcclEventKind::kConnectionClosed, "Connection closed by remote peer node-b<4000>").peer =
+      "node-b<4000>";
+  log.communicators[0].ranks[0].ended = line(68);
+  EXPECT_TRUE(held(with_log(log), "nccl.peer.closed"));
+  log.communicators[0].ranks[0].ended = line(72);  // before its end it is a loss
+  EXPECT_EQ(findings_of(with_log(log), "nccl.peer.closed").size(), 1U);
 }
 TEST(NcclPeerClosed, FiresAsARemarkThatNamesRankAndLineOfTheFirstFailure) {
   NcclLog log = healthy_log();
@@ -421,10 +364,16 @@ TEST(NcclSettingNotUnderstood, UndecidedNever) {
 }
 
 TEST(NcclWarningOther, FiresOnAWarningThatNoRuleKnows) {
-  const auto found =
-      findings_of(with_event(NcclEventKind::kOtherWarning, "Something new"), "nccl.warning.other");
+  NcclLog log = healthy_log();
+  add_event(log, NcclEventKind::kOtherWarning, "Something new").result = 3;
+  const auto found = findings_of(with_log(log), "nccl.warning.other");
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].severity, model::Severity::kWarning);
+  // Not passed on by NCCL's callers: it may be harmless.
+  EXPECT_EQ(findings_of(with_event(NcclEventKind::kOtherWarning, "Something new"), "nccl.warning.other")
+                .at(0)
+                .severity,
+            model::Severity::kInfo);
 }
 TEST(NcclWarningOther, FiresAsARemarkAfterAnotherFailure) {
   NcclLog log = healthy_log();

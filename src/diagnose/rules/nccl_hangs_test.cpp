@@ -1,4 +1,4 @@
-// Who is behind, who is lost: RAS, PyTorch's watchdog, the Inspector.
+// Who is behind, who is lost: RAS, the Inspector.
 #include <gtest/gtest.h>
 
 #include "base/text.hpp"
@@ -143,102 +143,6 @@ TEST(NcclRasError, SilentWhileInitIsInProgress) {
 TEST(NcclRasError, UndecidedNever) {
   // no undecided: the text form has no such fields, so nothing is missing in it
   EXPECT_TRUE(held(with_ras({healthy_answer()}), "nccl.ras.error"));
-}
-
-model::WatchdogTimeout timeout(std::uint32_t rank, std::uint64_t sequence, std::string operation) {
-  model::WatchdogTimeout one;
-  one.rank = rank;
-  one.sequence = sequence;
-  one.operation = std::move(operation);
-  one.limit_ms = 600000;
-  one.ran_ms = 600031;
-  one.elements_in = 1024;
-  one.text = "Watchdog caught collective operation timeout";
-  one.source = line(10 + rank);
-  return one;
-}
-Machine with_watchdog(model::WatchdogReport report) {
-  NcclEvidence evidence;
-  evidence.places.add("job.log");
-  evidence.watchdog = std::move(report);
-  return with_evidence(std::move(evidence));
-}
-
-TEST(NcclWatchdogTimeout, FiresOnTheRankThatIsBehind) {
-  model::WatchdogReport report;
-  report.timeouts = {timeout(0, 41, "ALLREDUCE"), timeout(1, 41, "ALLREDUCE"), timeout(2, 40, "ALLGATHER")};
-  const auto found = findings_of(with_watchdog(report), "nccl.watchdog.timeout");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].title,
-            "Rank 2 hung in collective 40 (ALLGATHER) after 600 s, the others wait in 41 (ALLREDUCE)");
-  EXPECT_EQ(found[0].fixes.size(), 3U);  // 600 s is the default
-}
-TEST(NcclWatchdogTimeout, FiresOnTheRankThatNeverReported) {
-  model::WatchdogReport report;
-  report.timeouts = {timeout(0, 41, "ALLREDUCE"), timeout(1, 41, "ALLREDUCE"), timeout(3, 41, "ALLREDUCE")};
-  EXPECT_TRUE(contains(findings_of(with_watchdog(report), "nccl.watchdog.timeout").at(0).title,
-                       "rank 2 never reported"));
-}
-TEST(NcclWatchdogTimeout, SilentWithoutTimeouts) {
-  EXPECT_TRUE(held(with_watchdog({}), "nccl.watchdog.timeout"));
-}
-TEST(NcclWatchdogTimeout, UndecidedWhenOnlyTheHeartbeatStopped) {
-  model::WatchdogReport report;
-  report.errors.push_back({model::WatchdogErrorKind::kHeartbeat,
-                           0,
-                           "",
-                           "",
-                           "",
-                           "watchdog got stuck for 480 seconds",
-                           line(4),
-                           {}});
-  EXPECT_EQ(undecided_of(with_watchdog(report), "nccl.watchdog.timeout").size(), 1U);
-}
-
-TEST(NcclWatchdogMismatch, FiresOnDifferentOperationsAtOneNumber) {
-  model::WatchdogReport report;
-  report.timeouts = {timeout(0, 41, "ALLREDUCE"), timeout(1, 41, "BROADCAST")};
-  EXPECT_EQ(findings_of(with_watchdog(report), "nccl.watchdog.mismatch").at(0).title,
-            "At collective 41 rank 0 calls ALLREDUCE and rank 1 calls BROADCAST");
-  report.timeouts[1].operation = "ALLREDUCE";
-  report.timeouts[1].elements_in = 512;
-  EXPECT_EQ(findings_of(with_watchdog(report), "nccl.watchdog.mismatch").at(0).title,
-            "At collective 41 rank 0 calls ALLREDUCE of 1024 and rank 1 calls ALLREDUCE of 512 elements");
-}
-TEST(NcclWatchdogMismatch, SilentOnEqualCalls) {
-  model::WatchdogReport report;
-  report.timeouts = {timeout(0, 41, "ALLREDUCE"), timeout(1, 41, "ALLREDUCE")};
-  EXPECT_TRUE(held(with_watchdog(report), "nccl.watchdog.mismatch"));
-}
-TEST(NcclWatchdogMismatch, UndecidedWhenOneRankSpeaks) {
-  model::WatchdogReport report;
-  report.timeouts = {timeout(0, 41, "ALLREDUCE")};
-  EXPECT_EQ(undecided_of(with_watchdog(report), "nccl.watchdog.mismatch").size(), 1U);
-}
-
-model::WatchdogReport with_exception(std::string result, std::string last) {
-  model::WatchdogReport report;
-  report.errors.push_back({model::WatchdogErrorKind::kNccl, 5, std::move(result), std::move(last), "2.21.5",
-                           "DistBackendError: NCCL error in: x", line(4), line(7)});
-  return report;
-}
-TEST(NcclWatchdogError, FiresWithTheLastError) {
-  const auto found =
-      findings_of(with_watchdog(with_exception("ncclSystemError", "Connect to 192.0.2.4<1> failed")),
-                  "nccl.watchdog.error");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].title, "NCCL failed in rank 5: Connect to 192.0.2.4<1> failed");
-}
-TEST(NcclWatchdogError, SilentWhereNcclsOwnWarningsSayMore) {
-  NcclEvidence evidence;
-  evidence.places.add("job.log");
-  evidence.watchdog = with_exception("ncclSystemError", "failed");
-  evidence.log = healthy_log();
-  add_event(*evidence.log, NcclEventKind::kSharedMemory, "no space");
-  EXPECT_TRUE(held(with_evidence(std::move(evidence)), "nccl.watchdog.error"));
-}
-TEST(NcclWatchdogError, UndecidedWithoutAnyReason) {
-  EXPECT_EQ(undecided_of(with_watchdog(with_exception("", "")), "nccl.watchdog.error").size(), 1U);
 }
 
 Machine with_inspector(double slowest, std::uint64_t records) {

@@ -39,7 +39,18 @@ struct HostNics {
   std::set<std::uint32_t> local_gpus;  // by CUDA or NVML number
   std::uint32_t ranks = 0;
   bool proxied = false;
+  bool settled = true;  // every rank had made its connections when the log ended
 };
+
+// A log that is cut or still being written lacks connections that exist. Connections are made within the init
+// (they stand before its end), or at the first collective: then only "Connected all ..." closes them.
+bool is_settled(const NcclRank& rank) {
+  if (rank.connected_rings || rank.connected_trees || rank.connected_nvls || rank.ended.line != 0)
+    return true;
+  return rank.completed.line != 0 && std::ranges::all_of(rank.transports, [&](const auto& count) {
+           return count.source.place == rank.completed.place && count.source.line < rank.completed.line;
+         });
+}
 
 std::map<std::string, HostNics> nics_by_host(const NcclLog& log) {
   std::map<std::string, HostNics> hosts;
@@ -57,6 +68,7 @@ std::map<std::string, HostNics> nics_by_host(const NcclLog& log) {
       const auto host = hosts.find(host_of(log, rank));
       if (host == hosts.end()) continue;
       ++host->second.ranks;
+      host->second.settled = host->second.settled && is_settled(rank);
       if (const auto gpu = rank.nvml_device ? rank.nvml_device : rank.cuda_device; gpu && *gpu >= 0)
         host->second.local_gpus.insert(static_cast<std::uint32_t>(*gpu));
       for (const NcclTransportCount& count : rank.transports) {
@@ -107,6 +119,7 @@ void nic_idle(const Machine& machine, Outcome& outcome) {
     if (nodes_of(*log) <= 1) continue;
     std::map<std::string, Idle> found;  // hosts that are alike are one finding
     bool gap = false;
+    bool cut = false;
     for (const auto& [name, host] : nics_by_host(*log)) {
       const auto devices = main_kind(host);
       gap = gap || (host.used.empty() && devices.size() > 1);
@@ -116,6 +129,10 @@ void nic_idle(const Machine& machine, Outcome& outcome) {
       // Fewer GPUs than adapters leave some without work; a kind of which none is used was not chosen.
       if (idle.devices.empty() || idle.devices.size() == devices.size() || idle.gpus < devices.size())
         continue;
+      if (!host.settled) {
+        cut = true;
+        continue;
+      }
       Idle& group = found.try_emplace(join(idle.devices, ","), std::move(idle)).first->second;
       group.hosts.push_back(name);
     }
@@ -133,7 +150,10 @@ void nic_idle(const Machine& machine, Outcome& outcome) {
       draft.devices = std::move(idle.devices);
       outcome.fire(std::move(draft));
     }
-    if (gap && found.empty())
+    if (cut && found.empty())
+      outcome.undecided("which adapters carry connections: the log ends before every rank had made its own",
+                        "the whole log, up to the first collective");
+    else if (gap && found.empty())
       outcome.undecided("which adapters carry connections: none of them is in the log", kVerbose);
   }
 }
@@ -220,11 +240,41 @@ void outdated_plugin(const NcclLog& log, Outcome& outcome) {
 
 }  // namespace
 
+namespace {
+
+// The library is there, but speaks none of the interfaces that this NCCL knows.
+void foreign_plugin(const NcclLog& log, Outcome& outcome) {
+  const model::NcclPlugin* last = nullptr;
+  for (const model::NcclPlugin& plugin : log.plugins) {
+    if (plugin.kind != model::NcclPluginKind::kNet) continue;
+    if (plugin.outcome == model::NcclPluginOutcome::kLoaded) return;
+    if (plugin.outcome == model::NcclPluginOutcome::kSymbolMissing && contains(plugin.text, "ncclNetPlugin"))
+      last = &plugin;
+  }
+  // NCCL stops at the oldest symbol that it knows; only then was every one asked for.
+  const bool all = last != nullptr && (contains(last->text, "lower are not supported") ||
+                                       std::ranges::any_of(log.processes, [](const model::NcclProcess& one) {
+                                         return one.network == "IB" || is_socket(one.network);
+                                       }));
+  if (!all) return;
+  Draft draft;
+  draft.title = "The network plugin has no interface that this NCCL knows: NCCL uses its own network";
+  draft.evidence.push_back(seen(log, last->source, last->text));
+  for (const char* name : {"NCCL_NET_PLUGIN", "NCCL_NET"})
+    for (const NcclSetting* setting : settings_of(log, name))
+      draft.evidence.push_back(seen(log, *setting));
+  draft.words["by_network"] = "";
+  outcome.fire(std::move(draft));
+}
+
+}  // namespace
+
 void plugin_unusable(const Machine& machine, Outcome& outcome) {
   const auto logs = logs_of(machine);
   if (logs.empty()) return outcome.not_applicable();
   for (const NcclLog* log : logs) {
     outdated_plugin(*log, outcome);
+    foreign_plugin(*log, outcome);
     std::vector<model::Evidence> failed;
     bool tuner = false;
     for (const model::NcclPlugin& plugin : log->plugins) {

@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "diagnose/rules/nccl.hpp"
+#include "diagnose/rules/nccl_events.hpp"
 #include "diagnose/rules/nccl_ways.hpp"
 #include "diagnose/rules/support.hpp"
 
@@ -59,6 +60,21 @@ bool joins_all(const model::NcclSystem& system) {
   return any;
 }
 
+// Multicast is a matter of NVLink switches: a host that has it joins all of its GPUs. Only hosts count whose
+// GPUs talk through host memory, and whose topology is not in the log: that says more.
+const NcclRank* multicast_rank(const NcclLog& log) {
+  std::set<std::string> hosts;
+  each_transport(log, over_shm, [&](const auto&, const NcclRank& rank, const NcclTransportCount&) {
+    hosts.insert(host_of(log, rank));
+  });
+  for (const model::NcclSystem& system : log.systems)
+    hosts.erase(system.host);
+  for (const NcclCommunicator& communicator : log.communicators)
+    for (const NcclRank& rank : communicator.ranks)
+      if (rank.nvls == true && hosts.contains(host_of(log, rank))) return &rank;
+  return nullptr;
+}
+
 // What joins the GPUs of a node: NCCL's own topology says it, or the snapshot's links.
 struct Nvlink {
   bool some = false;
@@ -79,6 +95,11 @@ std::optional<Nvlink> nvlink_of(const Machine& machine, const NcclLog& log,
           seen(log, pattern.source, "NCCL planned its ring over NVLink (type " + pattern.type_intra + ")"));
       return Nvlink{true, true};
     }
+  }
+  if (const NcclRank* rank = multicast_rank(log)) {
+    evidence.push_back(seen(log, rank->nvls_source,
+                            name_of(log, rank->process) + ": NVLS multicast support is available: NVLink"));
+    return Nvlink{true, true};
   }
   for (const model::Gpu& gpu : machine.gpus) {
     const auto active = std::ranges::count(gpu.links, model::LinkState::kActive, &model::GpuLink::state);
@@ -159,13 +180,12 @@ void nvlink_unused(const Machine& machine, Outcome& outcome) {
     } else {
       draft.words["by_visibility"] = "";
     }
-    for (const NcclEvent* event : disabled)
-      if (draft.evidence.size() < kMostEvidence) draft.evidence.push_back(seen(*log, *event));
     cite_shm(*log, draft);
     if (pattern != nullptr)
       draft.evidence.push_back(
           seen(*log, pattern->source, "the ring within the node is of type " + pattern->type_intra));
     std::ranges::move(evidence, std::back_inserter(draft.evidence));
+    cite(*log, disabled, draft);
     outcome.fire(std::move(draft));
   }
 }

@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "diagnose/rules/nccl.hpp"
+#include "diagnose/rules/nccl_events.hpp"
 #include "diagnose/rules/support.hpp"
 #include "knowledge/knowledge.hpp"
 
@@ -58,14 +59,14 @@ void version_mixed(const Machine& machine, Outcome& outcome) {
     Draft draft;
     draft.title = "Ranks of one job run different versions of NCCL";
     draft.rank = 0.9;
-    for (const NcclEvent* event : told)
-      draft.evidence.push_back(seen(*log, *event));
     for (const auto& [version, who] : versions) {
       draft.evidence.push_back(
           seen(*log, log->processes[who.front()].version_source,
                version + " in " + processes(who.size()) + ", first " + name_of(*log, who.front())));
     }
-    if (draft.evidence.size() > kMostEvidence) draft.evidence.resize(kMostEvidence);
+    const std::size_t most = told.empty() ? kMostEvidence : kMostEvidence - 2;  // room for what ranks said
+    if (draft.evidence.size() > most) draft.evidence.resize(most);
+    cite(*log, told, draft);
     outcome.fire(std::move(draft));
   }
 }
@@ -146,8 +147,7 @@ void duplicate_gpu(const Machine& machine, Outcome& outcome) {
                         ? fmt::format("Ranks {} and {} were given the same GPU", *first.rank_a, *first.rank_b)
                         : std::string("Two ranks were given the same GPU");
       draft.rank = rank_in_time(*log, told);
-      for (std::size_t i = 0; i < std::min(told.size(), kMostEvidence); ++i)
-        draft.evidence.push_back(seen(*log, *told[i]));
+      cite(*log, told, draft);
       outcome.fire(std::move(draft));
       continue;
     }
@@ -251,13 +251,21 @@ void ranks_missing(const Machine& machine, Outcome& outcome) {
           "the whole log of every rank: NCCL_DEBUG=INFO NCCL_DEBUG_FILE=nccl.%h.%p.log";
       const bool waited = has_failed(log) || (one->watchdog && !one->watchdog->timeouts.empty());
       if (!waited) {
-        outcome.undecided(
-            size + " began init and the log ends before it is complete: a hang, or a log that is cut",
-            collect);
+        // Where most ranks spoke, those that did not are the first to look at.
+        const bool few = !absent.silent.empty() && absent.silent.size() < absent.started.size();
+        outcome.undecided(size + " began init" +
+                              (few ? ", of " + ranks_in_words(absent.silent) + " there is no line," : "") +
+                              " and the log ends before it is complete: a hang, or a log that is cut",
+                          collect);
         continue;
       }
+      // Everybody came and something failed: the rule over that failure tells the cause.
+      const NcclEvent* cause = model::find_earliest_failure(log);
+      const bool explained = absent.silent.empty() && cause != nullptr && cause->is_warning;
+      if (explained && !model::is_echo(*cause)) continue;
       Draft draft;
       draft.rank = 0.6;
+      if (explained) draft.severity = model::Severity::kInfo;
       if (absent.silent.empty()) {
         draft.title =
             fmt::format("Init never ended for {} of {}", ranks_in_words(absent.started), communicator.nranks);
@@ -268,8 +276,7 @@ void ranks_missing(const Machine& machine, Outcome& outcome) {
       draft.evidence.push_back(seen(
           log, absent.first->started,
           name_of(log, absent.first->process) + ": Init START without Init COMPLETE, " + size + " alike"));
-      if (const NcclEvent* first = model::find_earliest_failure(log))
-        draft.evidence.push_back(seen(log, *first));
+      if (cause != nullptr) draft.evidence.push_back(seen(log, *cause));
       outcome.fire(std::move(draft));
     }
   }

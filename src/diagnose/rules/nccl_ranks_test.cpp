@@ -21,6 +21,17 @@ TEST(NcclVersionMixed, FiresOnNcclsOwnWarning) {
   const Machine machine = with_event(NcclEventKind::kVersionMismatch, "Mismatched NCCL version detected");
   EXPECT_EQ(findings_of(machine, "nccl.version.mixed").size(), 1U);
 }
+TEST(NcclVersionMixed, FiresAndCountsWhatRanksSaidBeyondTheFirst) {
+  NcclLog log = healthy_log();
+  log.processes[3].version = "2.21.5";
+  for (std::uint32_t i = 0; i < 8; ++i)
+    add_event(log, NcclEventKind::kVersionMismatch, "Mismatched NCCL version detected", 70 + i, i % 4);
+  const auto found = findings_of(with_log(log), "nccl.version.mixed");
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_EQ(found[0].evidence.size(), 6U);
+  EXPECT_EQ(found[0].evidence[3].text, "and 5 more like these");
+  EXPECT_EQ(found[0].evidence[4].text, "NCCL 2.21.5 in 1 process, first rank 3 on node-b");
+}
 TEST(NcclVersionMixed, SilentOnOneVersion) {
   EXPECT_TRUE(held(with_log(healthy_log()), "nccl.version.mixed"));
 }
@@ -61,6 +72,15 @@ TEST(NcclRanksDuplicateGpu, FiresAndNamesBothRanks) {
   const auto found = findings_of(with_log(log), "nccl.ranks.duplicate-gpu");
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].title, "Ranks 0 and 1 were given the same GPU");
+}
+TEST(NcclRanksDuplicateGpu, FiresAndCountsTheLinesThatItLeavesOut) {
+  NcclLog log = healthy_log();
+  for (std::uint32_t i = 0; i < 8; ++i)
+    add_event(log, NcclEventKind::kDuplicateGpu, "Duplicate GPU detected", 70 + i, i % 4);
+  const auto found = findings_of(with_log(log), "nccl.ranks.duplicate-gpu");
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_EQ(found[0].evidence.size(), 6U);
+  EXPECT_EQ(found[0].evidence.back().text, "and 3 more like these");
 }
 TEST(NcclRanksDuplicateGpu, SilentOnAHealthyLog) {
   EXPECT_TRUE(held(with_log(healthy_log()), "nccl.ranks.duplicate-gpu"));
@@ -124,11 +144,29 @@ TEST(NcclRanksMissing, FiresAndNamesTheRankThatNeverSpoke) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].title, "Init never ended: rank 3 of 4 never spoke, the others wait for them");
 }
+NcclLog all_started() {
+  NcclLog log = healthy_log();
+  for (model::NcclRank& rank : log.communicators[0].ranks)
+    rank.state = model::NcclRankState::kStarted;
+  return log;
+}
+TEST(NcclRanksMissing, SilentWhenAllRanksSpokeAndAFailureTellsTheCause) {
+  NcclLog log = all_started();
+  add_event(log, NcclEventKind::kSharedMemory, "no space");
+  EXPECT_TRUE(held(with_log(log), "nccl.ranks.missing"));
+}
+TEST(NcclRanksMissing, FiresAsARemarkWhereOnlyEchoesTellOfAFailure) {
+  NcclLog log = all_started();
+  add_event(log, NcclEventKind::kConnectionClosed, "Connection closed by remote peer");
+  EXPECT_EQ(findings_of(with_log(log), "nccl.ranks.missing").at(0).severity, model::Severity::kInfo);
+}
 TEST(NcclRanksMissing, SilentWhenInitEnded) {
   EXPECT_TRUE(held(with_log(healthy_log()), "nccl.ranks.missing"));
 }
 TEST(NcclRanksMissing, UndecidedWhenTheLogMayBeCut) {
-  EXPECT_EQ(undecided_of(with_log(half_started()), "nccl.ranks.missing").size(), 1U);
+  const auto gaps = undecided_of(with_log(half_started()), "nccl.ranks.missing");
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_TRUE(contains(gaps[0].missing, "of rank 3 there is no line")) << gaps[0].missing;
 }
 
 TEST(NcclInitSlow, FiresAndNamesTheLongestPart) {

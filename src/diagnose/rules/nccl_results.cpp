@@ -447,6 +447,9 @@ std::span<const Rule> result_rules() {
       Rule{"nccl.watchdog.timeout", watchdog_timeout},
       Rule{"nccl.watchdog.mismatch", watchdog_mismatch},
       Rule{"nccl.watchdog.error", watchdog_error},
+      Rule{"nccl.watchdog.stuck", watchdog_stuck},
+      Rule{"nccl.ranks.unjoined", ranks_unjoined},
+      Rule{"nccl.ranks.killed", ranks_killed},
       Rule{"nccl.inspector.straggler", inspector_straggler},
   };
   return kRules;

@@ -84,6 +84,7 @@ inline NcclLog healthy_log() {
     one.state = model::NcclRankState::kComplete;
     one.started = line(20 + rank);
     one.completed = line(40 + rank);
+    one.connected_rings = true;
     one.init_seconds = 1.5;
     one.timing_source = line(50);
     one.init_parts = {{"bootstrap", 0.4}, {"topo", 0.2}};

@@ -97,8 +97,8 @@ void read_ranks(std::string_view text, model::NcclEvent& event) {
 
 std::string_view peer_in(std::string_view text) {
   return after(text, std::to_array<std::string_view>({"remote peer ", "from peer ", "Call to connect to ",
-                                                      "connect to ", "Call to recv from ", "Call to send to ",
-                                                      "recv from ", "remotePeer "}));
+                                                      "connect to ", "Connect to ", "Call to recv from ",
+                                                      "Call to send to ", "recv from ", "remotePeer "}));
 }
 
 bool has_errno(Kind kind) {

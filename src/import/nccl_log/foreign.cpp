@@ -69,7 +69,10 @@ void Parser::foreign_version(std::string_view line, std::size_t at) {
   if (text.empty() || !is_digit(text.front())) return;
   const auto before = loose_.size();
   version(text, is_rccl, model::kNoNcclIndex, source_);
-  if (loose_.size() > before) loose_.back().launcher_rank = find_launcher_rank(line.substr(0, at - 1));
+  if (loose_.size() == before) return;
+  loose_.back().launcher_rank = find_launcher_rank(line.substr(0, at - 1));
+  // ncclras prints "NCCL version 2.28.9 compiled with CUDA 13.0".
+  loose_.back().is_bare = at == 1 && text.find(' ') == std::string_view::npos;
 }
 
 // An error that a program printed: of no process that could be named.

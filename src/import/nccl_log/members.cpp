@@ -1,6 +1,8 @@
 #include "import/nccl_log/members.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace angio::import::nccl_log {
@@ -111,7 +113,7 @@ std::uint32_t Members::guess_group(const Identity& identity, std::string_view ho
     if (taken_.find(pair_key(group, identity.rank)) != kNone) continue;
     int score = 1;
     for (const Seat& seat : seats_[group]) {
-      if (seat.host == host_hash && seat.device == device) {
+      if (seat.host == host_hash && device && seat.device == device) {
         score = 0;  // one GPU has one rank of a communicator
         break;
       }
@@ -202,8 +204,49 @@ void Members::settle_rest() {
   }
 }
 
+// A log that lost its first lines: ranks whose commId was cut away belong to the only communicator of their
+// size that has one and lacks them.
+void Members::join_cut() {
+  std::map<std::uint32_t, std::uint32_t> named;  // by size; kNone: several
+  for (std::uint32_t group = 0; group < groups_.size(); ++group) {
+    const auto& facts = groups_[group].facts;
+    if (groups_[group].gone || facts.id.empty()) continue;
+    const auto [place, fresh] = named.emplace(facts.nranks, group);
+    if (!fresh) place->second = kNone;
+  }
+  for (Group& from : groups_) {
+    const auto target = named.find(from.facts.nranks);
+    if (from.gone || !from.facts.id.empty() || from.facts.nranks == 0 || target == named.end() ||
+        target->second == kNone)
+      continue;
+    join_cut(from, groups_[target->second], target->second);
+  }
+}
+
+void Members::join_cut(Group& from, Group& into, std::uint32_t target) {
+  std::set<std::uint32_t> taken;
+  for (const auto member : into.members)
+    if (const auto& rank = members_[member].rank.rank) taken.insert(*rank);
+  const bool fits = std::ranges::all_of(from.members, [&](std::uint32_t member) {
+    const auto& rank = members_[member].rank.rank;
+    return rank && taken.insert(*rank).second;
+  });
+  if (!fits) return;
+  if (!into.facts.nodes) {
+    into.facts.nodes = from.facts.nodes;
+    into.facts.nodes_source = from.facts.nodes_source;
+  }
+  move_facts(from, into);
+  for (const auto member : from.members) {
+    members_[member].group = target;
+    into.members.push_back(member);
+  }
+  from.members.clear();
+}
+
 std::vector<model::NcclCommunicator> Members::take() {
   settle_rest();
+  join_cut();
   std::vector<model::NcclCommunicator> all;
   for (Group& group : groups_) {
     if (group.gone) continue;

@@ -73,6 +73,8 @@ class Members {
   std::uint32_t guess_group(const Identity& identity, std::string_view host, std::optional<int> device);
   void move(std::uint32_t member, std::uint32_t target);
   void settle_rest();
+  void join_cut();
+  void join_cut(Group& from, Group& into, std::uint32_t target);
 
   struct Seat {  // of a member in a group without id, for guesses
     std::uint64_t host = 0;

@@ -113,6 +113,7 @@ void Parser::begin(const std::string& name, bool gzip) {
   last_head_ = 0;
   process_index_.clear();
   loose_.clear();
+  last_process_ = model::kNoNcclIndex;
   has_last_thread_ = false;
   error_follows_ = false;
   first_process_ = static_cast<model::NcclIndex>(log_.processes.size());
@@ -309,6 +310,7 @@ void Parser::tell(const Message& message, Level level) {
   ++file().nccl_lines;
   ++process.lines;
   process.last = source_;
+  last_process_ = message.process;
   if (level == Level::kTrace || level == Level::kCall) {
     ++log_.trace_lines;
   } else if (level == Level::kWarn) {
@@ -434,19 +436,25 @@ void Parser::version(std::string_view text, bool is_rccl, model::NcclIndex proce
     owner.is_rccl = is_rccl;
     owner.version_source = source;
   } else if (loose_.size() < kMaxLoose) {
-    loose_.push_back({std::nullopt, number, built, is_rccl, source});
+    loose_.push_back({std::nullopt, number, built, is_rccl, source, false, last_process_});
   }
 }
 
-// Old versions print the version without an envelope: it is the process's of that launcher's rank, or of the
-// file's only process.
+// Old versions print the version without an envelope: it is the process's of that launcher's rank, of the
+// file's only process, else of NCCL's line above, which the same rank 0 printed.
 void Parser::assign_versions() {
+  const bool only_a_version =
+      file().nccl_lines == 0 && std::ranges::any_of(loose_, [](const Loose& one) { return one.is_bare; });
+  if (only_a_version) file().nccl_lines = 1;
   const std::size_t count = log_.processes.size() - first_process_;
   for (const Loose& loose : loose_) {
     for (std::size_t i = first_process_; i < log_.processes.size(); ++i) {
       auto& process = log_.processes[i];
       if (!process.version.empty()) continue;
-      if (count != 1 && (!loose.launcher_rank || process.launcher_rank != loose.launcher_rank)) continue;
+      const bool above =
+          loose.is_bare && !loose.launcher_rank && (loose.before == i || loose.before == model::kNoNcclIndex);
+      const bool launched = loose.launcher_rank && process.launcher_rank == loose.launcher_rank;
+      if (count != 1 && !above && !launched) continue;
       process.version = loose.version;
       process.built_for = loose.built_for;
       process.is_rccl = loose.is_rccl;

@@ -124,6 +124,8 @@ class Parser {
     std::string built_for;
     bool is_rccl = false;
     model::Source source;
+    bool is_bare = false;                           // the line is nothing else: rank 0 of an old version
+    model::NcclIndex before = model::kNoNcclIndex;  // the process of NCCL's line above it
   };
   struct Announced {
     std::vector<model::NcclNetDevice> devices;
@@ -172,14 +174,15 @@ class Parser {
   model::NcclLog log_;
   Members members_;
   std::vector<Thread> threads_;
-  std::vector<Announced> announced_;        // by process
-  std::vector<std::string> last_prefix_;    // by process: the time of its last line
-  std::vector<std::uint32_t> event_count_;  // by process
-  std::vector<Loose> loose_;                // of this file
-  Index thread_index_;                      // of this file
-  Index process_index_;                     // of this file
-  Index device_members_;                    // (process, device) to the last rank
-  std::vector<Head> heads_;                 // of this file
+  std::vector<Announced> announced_;                     // by process
+  std::vector<std::string> last_prefix_;                 // by process: the time of its last line
+  std::vector<std::uint32_t> event_count_;               // by process
+  std::vector<Loose> loose_;                             // of this file
+  model::NcclIndex last_process_ = model::kNoNcclIndex;  // of this file
+  Index thread_index_;                                   // of this file
+  Index process_index_;                                  // of this file
+  Index device_members_;                                 // (process, device) to the last rank
+  std::vector<Head> heads_;                              // of this file
   std::size_t last_head_ = 0;
   Index facts_;
   Index connections_;

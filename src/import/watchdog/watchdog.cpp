@@ -71,6 +71,22 @@ std::string cut(std::string_view line) {
   return printable(trim(line).substr(0, kLongestText));
 }
 
+// One group's lines are its own: two groups of one name have different GUIDs. The group of all ranks is
+// number 0; lines of older versions, and those without a group, are of it.
+std::string group_key(std::string_view kind, std::string_view group, std::string_view guid) {
+  const bool all_ranks = group.empty() || group == "0" || contains(guid, "default_pg");
+  return all_ranks ? std::string(kind) : fmt::format("{} {} {}", kind, group, guid);
+}
+
+// The first of the words with either case of its first letter: "Last enqueued NCCL work: 498".
+std::optional<std::int64_t> work_after(std::string_view line, std::string_view word) {
+  for (const std::string_view what : {" work:", " NCCL work:"}) {
+    if (const auto found = number_after<std::int64_t>(line, std::string(word) + std::string(what)))
+      return found;
+  }
+  return std::nullopt;
+}
+
 std::string rank_text(const std::optional<std::uint32_t>& rank) {
   return rank ? std::to_string(*rank) : std::string();
 }
@@ -96,8 +112,11 @@ bool LineReader::read_timeout(const Source& source, std::string_view line) {
   timeout.text = cut(line);
   timeout.source = source;
   // The exception that ends the process repeats the line, with another prefix: the first is the fact.
-  const std::string kind = fmt::format("timeout {} {}", timeout.sequence, timeout.operation);
-  if (!seen_.emplace(kind, rank_text(timeout.rank)).second) return true;
+  const std::string what = fmt::format("timeout {} {}", timeout.sequence, timeout.operation);
+  const std::string kind = group_key(what, timeout.group, timeout.guid);
+  const bool fresh = seen_.emplace(kind, rank_text(timeout.rank)).second;
+  const bool in_any_group = !seen_.emplace("any " + what, rank_text(timeout.rank)).second;
+  if (!fresh || (timeout.group.empty() && in_any_group)) return true;
   if (report_.timeouts.size() < kMostTimeouts) {
     report_.timeouts.push_back(std::move(timeout));
   } else {
@@ -108,18 +127,14 @@ bool LineReader::read_timeout(const Source& source, std::string_view line) {
 
 bool LineReader::read_progress(const Source& source, std::string_view line) {
   WatchdogProgress progress;
-  for (const std::string_view word : {"last enqueued work:", "last enqueued NCCL work:"}) {
-    if (!progress.enqueued) progress.enqueued = number_after<std::int64_t>(line, word);
-  }
+  progress.enqueued = work_after(line, "ast enqueued");
   if (!progress.enqueued) return false;
-  for (const std::string_view word : {"last completed work:", "last completed NCCL work:"}) {
-    if (!progress.completed) progress.completed = number_after<std::int64_t>(line, word);
-  }
+  progress.completed = work_after(line, "ast completed");
   progress.rank = rank_of(line);
-  std::string guid;
-  name_group(line, progress.group, guid);
+  name_group(line, progress.group, progress.guid);
   progress.source = source;
-  if (!seen_.emplace("progress " + progress.group, rank_text(progress.rank)).second) return true;
+  if (!seen_.emplace(group_key("progress", progress.group, progress.guid), rank_text(progress.rank)).second)
+    return true;
   if (report_.progress.size() < kMostTimeouts) report_.progress.push_back(std::move(progress));
   return true;
 }
@@ -168,6 +183,64 @@ bool LineReader::read_error(const Source& source, std::string_view line) {
   return true;
 }
 
+// Slurm's and the store's words on processes that are gone or never came.
+bool LineReader::read_launcher(const Source& source, std::string_view line) {
+  WatchdogError error;
+  error.text = cut(line);
+  error.source = source;
+  if (const std::size_t at = line.find(" clients joined"); at != std::string_view::npos) {
+    const std::size_t blank = line.rfind(' ', at == 0 ? 0 : at - 1);
+    const std::string_view share = line.substr(blank + 1, at - blank - 1);
+    if (share.find('/') == std::string_view::npos || share.size() > 24) return false;
+    error.kind = WatchdogErrorKind::kUnjoined;
+    error.result = printable(share);
+    error.rank = rank_of(line);
+    add_error(std::move(error));
+    return true;
+  }
+  if (contains(line, "Job step aborted") || contains(line, "CANCELLED AT")) ended_ = true;
+  // "srun: error: node-b: task 9: Killed"; of several tasks the first to die cannot be told.
+  const std::string_view rest = after(line, "srun: error: ");
+  const std::size_t task = rest.find(": task ");
+  if (task == std::string_view::npos || ended_) return false;
+  ended_ = true;
+  constexpr std::string_view kDeaths[] = {"Killed", "Out Of Memory", "Segmentation fault", "Bus error",
+                                          "Aborted"};
+  const std::string_view how = after(rest.substr(task + 7), ": ");
+  const auto* death = std::ranges::find_if(kDeaths, [&](auto word) { return how.starts_with(word); });
+  if (death == std::end(kDeaths)) return false;
+  error.kind = WatchdogErrorKind::kKilled;
+  error.result = *death;
+  error.host = printable(rest.substr(0, task));
+  error.rank = number_after<std::uint32_t>(rest, ": task ");
+  add_error(std::move(error));
+  return true;
+}
+
+// "[rank7]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB": the last line of a
+// trace, not indented. Errors of the process group are the others' business.
+void LineReader::read_exception(const Source& source, std::string_view line) {
+  const std::size_t bracket = line.find("[rank");
+  const std::size_t end = bracket > 40 ? std::string_view::npos : line.find("]: ", bracket);
+  if (end == std::string_view::npos || end - bracket > 15) return;
+  const std::string_view text = line.substr(end + 3);
+  const std::string_view name = text.substr(0, text.find(": "));
+  const bool is_word = name.size() < 80 && name.find_first_of(" \t\"'()[]") == std::string_view::npos;
+  if (!is_word || !(name.ends_with("Error") || name.ends_with("Exception"))) return;
+  for (const std::string_view echo : {"Dist", "Connection", "BrokenPipe", "ChildFailed", "nccl"})
+    if (name.substr(name.rfind('.') + 1).starts_with(echo)) return;
+  if (contains(text, "NCCL") || contains(text, "ProcessGroup") || contains(text, "Connection")) return;
+  WatchdogError error;
+  error.rank = rank_of(line);
+  if (!error.rank) return;
+  const bool memory = contains(name, "OutOfMemory") || contains(text, "out of memory");
+  error.kind = memory ? WatchdogErrorKind::kNoMemory : WatchdogErrorKind::kException;
+  error.result = printable(name.substr(name.rfind('.') + 1));
+  error.text = cut(line);
+  error.source = source;
+  add_error(std::move(error));
+}
+
 // "ncclSystemError: …", then "Last error:" and its text belong to the exception above.
 bool LineReader::read_result(const Source& source, std::string_view line) {
   if (expect_last_error_ != 0 && source.line == expect_last_error_) {
@@ -180,6 +253,7 @@ bool LineReader::read_result(const Source& source, std::string_view line) {
   }
   if (report_.errors.empty()) return false;
   WatchdogError& error = report_.errors.back();
+  if (error.kind != WatchdogErrorKind::kNccl && error.kind != WatchdogErrorKind::kAsync) return false;
   if (source.place != error.source.place || source.line - error.source.line > 3) return false;
   for (const std::string_view result : kResults) {
     const std::size_t at = line.find(result);
@@ -206,8 +280,15 @@ void LineReader::read(std::uint32_t place, std::uint32_t number, std::string_vie
   if (read_result(source, line)) return;
   // Nearly no line of a log is of interest: one search each for words that all of them hold.
   const bool speaks = contains(line, "ollective") || contains(line, "atchdog") ||
-                      contains(line, "NCCL error") || contains(line, "last enqueued") ||
+                      contains(line, "NCCL error") || contains(line, "ast enqueued") ||
                       contains(line, "eartbeat monitor");
+  const bool of_launcher =
+      contains(line, "srun: ") || contains(line, "slurmstepd: ") || contains(line, " clients joined");
+  if (of_launcher && read_launcher(source, line)) {
+    if (report_.lines++ == 0) report_.source = source;
+    return;
+  }
+  if (!speaks && line.size() > 5 && contains(line, "[rank")) read_exception(source, line);
   if (!speaks || contains(line, "NCCL INFO")) return;
   const bool timeout = read_timeout(source, line);
   const bool progress = read_progress(source, line);

@@ -27,6 +27,8 @@ class LineReader {
   bool read_progress(const model::Source& source, std::string_view line);
   bool read_error(const model::Source& source, std::string_view line);
   bool read_result(const model::Source& source, std::string_view line);
+  bool read_launcher(const model::Source& source, std::string_view line);
+  void read_exception(const model::Source& source, std::string_view line);
   void add_error(model::WatchdogError error);
 
   model::WatchdogReport report_;
@@ -34,6 +36,7 @@ class LineReader {
       seen_;                             // what was kept: kind and rank, so that echoes are not
   std::uint32_t expect_last_error_ = 0;  // the line after "Last error:"
   std::uint32_t place_ = 0;
+  bool ended_ = false;  // a task of Slurm has ended, or the step is being cancelled: later deaths follow
 };
 
 }  // namespace angio::import::watchdog

@@ -72,6 +72,93 @@ TEST(Watchdog, ReadsDesynchronisationReports) {
   EXPECT_TRUE(contains(report.errors[1].text, "didn't join collective #6"));
 }
 
+TEST(Watchdog, ReadsTheProgressThatADumpSignalTells) {
+  const auto report = read_all(
+      "[rank7]:[E ProcessGroupNCCL.cpp:1794] [PG ID 0 PG GUID 0(default_pg) Rank 7] Received a dump signal "
+      "due "
+      "to a collective timeout from rank 0 and we will try our best to dump the debug info. Last enqueued "
+      "NCCL "
+      "work: 498, last completed NCCL work: 497.\n");
+  ASSERT_EQ(report.progress.size(), 1U);
+  EXPECT_EQ(report.progress[0].rank, 7U);
+  EXPECT_EQ(report.progress[0].enqueued, 498);
+  EXPECT_EQ(report.progress[0].completed, 497);
+  EXPECT_EQ(report.progress[0].guid, "0(default_pg)");
+}
+
+TEST(Watchdog, KeepsGroupsOfOneNameApart) {
+  const auto line = [](int guid, int ran) {
+    return "[rank3]:[E ProcessGroupNCCL.cpp:616] [PG ID 1 PG GUID " + std::to_string(guid) +
+           "(tp) Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, "
+           "NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for " +
+           std::to_string(ran) +
+           " milliseconds before timing out. last enqueued work: 9, last completed work: 8\n";
+  };
+  const auto report = read_all(line(1, 600011) + line(2, 600012) + line(1, 600013));
+  ASSERT_EQ(report.timeouts.size(), 2U);
+  EXPECT_EQ(report.timeouts[1].guid, "2(tp)");
+  EXPECT_EQ(report.progress.size(), 2U);
+}
+
+TEST(Watchdog, AnExceptionThatRepeatsATimeoutIsNoSecondOne) {
+  const std::string timeout =
+      "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=8, "
+      "NumelOut=8, "
+      "Timeout(ms)=600000) ran for 600011 milliseconds before timing out.\n";
+  EXPECT_EQ(read_all("[rank2]:[E ProcessGroupNCCL.cpp:616] [PG ID 1 PG GUID 5(tp) Rank 2] " + timeout +
+                     "[rank2]: what():  [Rank 2] " + timeout)
+                .timeouts.size(),
+            1U);
+  EXPECT_EQ(read_all("[rank2]:[E ProcessGroupNCCL.cpp:616] [Rank 2] " + timeout +
+                     "[rank2]: what():  [PG ID 0 PG GUID 0(default_pg) Rank 2] " + timeout)
+                .timeouts.size(),
+            1U);
+}
+
+TEST(Watchdog, ReadsWhoNeverCameAndWhoDiedFirst) {
+  const auto report = read_all(
+      "[rank5]: torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 15/16 "
+      "clients "
+      "joined.\n"
+      "srun: error: node-b: task 9: Killed\n"
+      "srun: error: node-a: task 0: Segmentation fault\n");
+  ASSERT_EQ(report.errors.size(), 2U);
+  EXPECT_EQ(report.errors[0].kind, model::WatchdogErrorKind::kUnjoined);
+  EXPECT_EQ(report.errors[0].result, "15/16");
+  EXPECT_EQ(report.errors[1].kind, model::WatchdogErrorKind::kKilled);
+  EXPECT_EQ(report.errors[1].result, "Killed");
+  EXPECT_EQ(report.errors[1].host, "node-b");
+  EXPECT_EQ(report.errors[1].rank, 9U);
+  EXPECT_EQ(report.lines, 2U);
+}
+
+TEST(Watchdog, TasksThatSlurmEndsItselfDidNotDieFirst) {
+  EXPECT_EQ(
+      read_all("srun: error: node-a: task 3: Exited with exit code 1\nsrun: error: node-a: task 0: Killed\n")
+          .errors.size(),
+      0U);
+  EXPECT_EQ(read_all("slurmstepd: error: *** STEP 7.0 ON node-a CANCELLED AT 2026-01-02T03:04:05 ***\n"
+                     "srun: error: node-a: task 0: Killed\n")
+                .errors.size(),
+            0U);
+}
+
+TEST(Watchdog, ReadsTheExceptionOfARankButNotItsEchoes) {
+  const auto report = read_all(
+      "[rank15]: Traceback (most recent call last):\n"
+      "[rank15]:     raise ValueError: x\n"
+      "[rank15]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+      "[rank3]: KeyError: 'step'\n"
+      "[rank4]: torch.distributed.DistBackendError: broken\n"
+      "[rank5]: RuntimeError: [1] is setting up NCCL communicator\n");
+  ASSERT_EQ(report.errors.size(), 2U);
+  EXPECT_EQ(report.errors[0].kind, model::WatchdogErrorKind::kNoMemory);
+  EXPECT_EQ(report.errors[0].rank, 15U);
+  EXPECT_EQ(report.errors[1].kind, model::WatchdogErrorKind::kException);
+  EXPECT_EQ(report.errors[1].result, "KeyError");
+  EXPECT_EQ(report.lines, 0U) << "alone they are nothing of NCCL";
+}
+
 TEST(Watchdog, OrdinaryLinesSayNothing) {
   EXPECT_EQ(
       read_all(
