@@ -122,11 +122,14 @@ Result<void> write_beside(const std::string& path, const std::string& data, cons
   return cannot_write(path, error);
 }
 
-// Hands out what the descriptor gives, up to its end.
-Result<void> pump(int fd, const std::string& name, const std::function<Result<void>(std::string_view)>& use) {
+// Hands out what the descriptor gives, up to its end or until stop, which is asked after each piece and each
+// signal.
+Result<void> pump(int fd, const std::string& name, const std::function<Result<void>(std::string_view)>& use,
+                  const std::function<bool()>& stop) {
   constexpr std::size_t kPiece = std::size_t{256} << 10U;
   std::string piece(kPiece, '\0');
   for (;;) {
+    if (stop && stop()) return {};
     const ssize_t count = ::read(fd, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail(code_of(errno), name + ": cannot read: " + errno_text(errno));
@@ -135,15 +138,16 @@ Result<void> pump(int fd, const std::string& name, const std::function<Result<vo
   }
 }
 
-Result<void> pump_file(const std::string& path, const std::function<Result<void>(std::string_view)>& use) {
-  if (path == "-") return pump(STDIN_FILENO, "standard input", use);
+Result<void> pump_file(const std::string& path, const std::function<Result<void>(std::string_view)>& use,
+                       const std::function<bool()>& stop = {}) {
+  if (path == "-") return pump(STDIN_FILENO, "standard input", use, stop);
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) return fail(code_of(errno), path + ": cannot open: " + errno_text(errno));
   struct stat status{};
   if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
     return fail(ErrorCode::kInvalidInput, path + " is a directory, expected a file");
   }
-  return pump(file.get(), path, use);
+  return pump(file.get(), path, use, stop);
 }
 
 // Reading and using at the same time: copying out of the kernel costs a fifth of what a parser does. The
@@ -272,12 +276,16 @@ Result<std::string> read_input(const std::string& path) {
   return content;
 }
 
-Result<void> read_pieces(const std::string& path, const std::function<void(std::string_view)>& use) {
+Result<void> read_pieces(const std::string& path, const std::function<void(std::string_view)>& use,
+                         const std::function<bool()>& stop) {
   ReadAhead ahead(use);
-  auto read = pump_file(path, [&](std::string_view piece) -> Result<void> {
-    ahead.put(piece);
-    return {};
-  });
+  auto read = pump_file(
+      path,
+      [&](std::string_view piece) -> Result<void> {
+        ahead.put(piece);
+        return {};
+      },
+      stop);
   ahead.finish();
   return read;
 }

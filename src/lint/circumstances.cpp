@@ -82,30 +82,61 @@ std::optional<long> number_behind(std::string_view text, std::string_view option
   return parse_integer<long>(trim(text));
 }
 
-// "--nodes=4", "-N 4", "--nnodes 2", "-H a:8,b:8"; none when no word says so.
+// Who reads the short options: -N of srun counts nodes, of mpirun ranks a node, of numactl names a node.
+enum class Reader : std::uint8_t { kOther, kSlurm, kMpi };
+
+Reader reader_at(std::string_view word, Reader before) {
+  const std::string_view program = word.substr(word.rfind('/') + 1);
+  if (program == "srun" || program == "salloc" || program == "sbatch") return Reader::kSlurm;
+  if (program == "mpirun" || program == "mpiexec" || program == "orterun") return Reader::kMpi;
+  for (const std::string_view other : {"numactl", "taskset", "bash", "sh", "python", "python3", "torchrun"})
+    if (program == other) return Reader::kOther;
+  return before;
+}
+
+// "--nodes=4", "--nnodes 2"; none when it is no such option or no number.
+std::optional<bool> several_by_option(std::string_view text, std::string_view next, Reader reader) {
+  if (text == "-N" && reader == Reader::kSlurm) {
+    if (const auto count = parse_integer<long>(next)) return *count > 1;
+  }
+  for (const std::string_view option : {"--nodes", "--nnodes", "--num_nodes", "--num-nodes"}) {
+    const auto count = text == option ? parse_integer<long>(next) : number_behind(text, option);
+    if (count) return *count > 1;
+  }
+  const bool hosts = reader == Reader::kMpi && (text == "-H" || text == "--host" || text == "-host");
+  if (hosts && !next.empty() && next.find('$') == std::string_view::npos)
+    return next.find(',') != std::string_view::npos;
+  return std::nullopt;
+}
+
 std::optional<bool> several_by_words(const std::vector<Word>& words) {
-  constexpr std::array<std::string_view, 5> kOptions{"--nodes", "--nnodes", "--num_nodes", "--num-nodes",
-                                                     "-N"};
+  Reader reader = Reader::kOther;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view text = words[i].text;
     const std::string_view next =
         i + 1 < words.size() ? std::string_view(words[i + 1].text) : std::string_view();
-    for (const std::string_view option : kOptions) {
-      if (text == option) {
-        if (const auto count = parse_integer<long>(next)) return *count > 1;
-      } else if (option.size() > 2) {
-        if (const auto count = number_behind(text, option)) return *count > 1;
-      }
-    }
-    const bool hosts = text == "-H" || text == "--host" || text == "-host";
-    if (hosts && !words[i + 1 < words.size() ? i + 1 : i].dynamic && !next.empty())
-      return next.find(',') != std::string_view::npos;
+    reader = reader_at(words[i].text, reader);
+    if (const auto several = several_by_option(words[i].text, next, reader)) return several;
   }
   return std::nullopt;
 }
 
+// torchrun without --nnodes is for one node, unless something starts it on several.
+bool is_one_node(const std::vector<Word>& words) {
+  bool ranks = false;
+  for (const Word& word : words) {
+    const std::string_view program = std::string_view(word.text).substr(word.text.rfind('/') + 1);
+    for (const std::string_view other :
+         {"srun", "mpirun", "mpiexec", "orterun", "pdsh", "clush", "ssh", "--nnodes", "--nodes"})
+      if (program.starts_with(other)) return false;
+    ranks = ranks || word.text == "--standalone" || word.text.starts_with("--nproc_per_node") ||
+            word.text.starts_with("--nproc-per-node");
+  }
+  return ranks;
+}
+
 std::optional<bool> several_by_directives(const Script& script) {
   for (const Directive& directive : script.directives) {
+    if (directive.late) continue;
     const auto words = split_words(directive.text);
     for (std::size_t i = 1; i < words.size(); ++i) {
       auto count = number_behind(words[i], "--nodes");
@@ -128,6 +159,11 @@ void add_nodes(const Script& script, Context& context) {
 }
 
 }  // namespace
+
+std::optional<bool> several_nodes_of(const Command& command) {
+  if (const auto several = several_by_words(command.words)) return several;
+  return is_one_node(command.words) ? std::optional(false) : std::nullopt;
+}
 
 Context circumstances_of(const Script& script, const Context& context) {
   Context result;

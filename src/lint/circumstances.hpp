@@ -6,6 +6,9 @@
 
 namespace angio::lint {
 
+// Whether this command starts ranks on several nodes; none when its words do not say.
+std::optional<bool> several_nodes_of(const Command& command);
+
 // The context with what this script adds: version, several nodes, versions of others.
 Context circumstances_of(const Script& script, const Context& context);
 

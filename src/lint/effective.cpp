@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lint/circumstances.hpp"
+#include "lint/rules/environments.hpp"
 #include "lint/rules/settings.hpp"
 
 namespace angio::lint {
@@ -90,7 +91,9 @@ std::vector<Effective> effective_of(const std::vector<Script>& scripts, const Co
   std::vector<Effective> lines;
   for (const auto& [name, source] : sources_of(scripts))
     lines.push_back(describe(name, source, resolved));
-  mark_idle(lines);
+  const bool plugin = std::ranges::any_of(
+      scripts, [](const Script& script) { return !external_network(Scope(script)).empty(); });
+  if (!plugin) mark_idle(lines);
   return lines;
 }
 

@@ -77,6 +77,7 @@ struct Command {
 struct Directive {  // "#SBATCH --nodes=4"
   std::string text;
   Place place;
+  bool late = false;  // behind the first command: sbatch no longer reads it
 };
 
 struct Script {

@@ -17,7 +17,7 @@ class Reader {
   explicit Reader(Source& source) : source_(source), text_(source.text()) {}
 
   void run() {
-    std::size_t position = 0;
+    std::size_t position = source_.text_begin();
     while (position < text_.size())
       position = instruction(position);
   }

@@ -119,7 +119,7 @@ std::size_t Tokens::magic(std::size_t position) {
 std::vector<Token> Tokens::all() {
   std::vector<Token> tokens;
   bool line_start = true;
-  for (std::size_t i = 0; i < text_.size();) {
+  for (std::size_t i = source_.text_begin(); i < text_.size();) {
     const char c = text_[i];
     if (c == ' ' || c == '\t' || c == '\r') {
       ++i;

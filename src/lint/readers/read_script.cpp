@@ -9,6 +9,26 @@
 namespace angio::lint {
 namespace {
 
+// What editors of Windows put in front; no line of any format begins with it.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+std::string_view without_mark(std::string_view text) {
+  return text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
+}
+
+// The file that NCCL_CONF_FILE names: comments and NAME=value, one of them NCCL's.
+bool looks_like_nccl_conf(std::string_view text) {
+  bool nccl = false;
+  for (const std::string_view line : split_lines(text)) {
+    const std::string_view words = trim(line);
+    if (words.empty() || words.starts_with('#')) continue;
+    const std::size_t equals = words.find('=');
+    if (equals == std::string_view::npos || !readers::is_name(trim(words.substr(0, equals)))) return false;
+    nccl = nccl || words.starts_with("NCCL_");
+  }
+  return nccl;
+}
+
 std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
@@ -34,6 +54,7 @@ std::string_view name_of(FileKind kind) {
 }
 
 FileKind recognise(std::string_view file_name, std::string_view text) {
+  text = without_mark(text);
   const std::string name = to_lower(file_name.substr(file_name.rfind('/') + 1));
   const auto ends = [&](std::string_view end) { return name.ends_with(end); };
   if (ends("nccl.conf")) return FileKind::kNcclConf;
@@ -45,6 +66,7 @@ FileKind recognise(std::string_view file_name, std::string_view text) {
   if (ends(".py") || ends(".ipy")) return FileKind::kPython;
   if (ends(".env") || name.starts_with(".env") || ends(".envfile") || name == "environment")
     return FileKind::kEnvFile;
+  if (ends(".conf") && looks_like_nccl_conf(text)) return FileKind::kNcclConf;
   return by_first_line(text);
 }
 
@@ -54,16 +76,17 @@ Script read_script(std::string name, std::string text, FileKind kind) {
   script.kind = kind;
   script.text = std::move(text);
   readers::Source source(script);
+  const std::size_t begin = source.text_begin();
   switch (kind) {
     case FileKind::kShell:
-      readers::read_shell(source, {0, script.text.size(), {}, false, false, 0, {}});
+      readers::read_shell(source, {begin, script.text.size(), {}, false, false, 0, {}});
       break;
     case FileKind::kEnvFile:
     case FileKind::kProcess:
-      readers::read_env_file(source, 0, script.text.size());
+      readers::read_env_file(source, begin, script.text.size());
       break;
     case FileKind::kNcclConf:
-      readers::read_nccl_conf(source, 0, script.text.size());
+      readers::read_nccl_conf(source, begin, script.text.size());
       break;
     case FileKind::kDockerfile:
       readers::read_dockerfile(source);

@@ -58,6 +58,7 @@ class ShellReader : ShellWords {
   bool piped_ = false;
   bool joined_ = false;  // && or || or ; in front: not alone on its line
   bool all_exported_ = false;
+  bool begun_ = false;  // something other than comments and empty lines has been read
 };
 
 void ShellReader::start_command() {
@@ -117,7 +118,9 @@ void ShellReader::directive(std::string_view line) {
   const std::size_t word = std::min(line.find_first_of(" \t"), line.size());
   if (!is_one_of(line.substr(0, word), kDirectives)) return;
   const std::size_t begin = static_cast<std::size_t>(line.data() - text_.data());
-  source_.add(Directive{std::string(line), source_.place(begin, line.size())});
+  const bool late = begun_ && line.starts_with("#SBATCH");
+  source_.add(Directive{std::string(line), source_.place(begin, line.size()), late});
+  if (late) return;
   constexpr std::string_view kExport = "--export=";
   if (const std::size_t at = line.find(kExport); at != std::string_view::npos) {
     const std::size_t from = begin + at + kExport.size();
@@ -341,6 +344,7 @@ void ShellReader::step_operator(char c) {
 
 void ShellReader::step() {
   const char c = peek(position_);
+  begun_ = begun_ || !(c == '\n' || c == '#' || is_blank(c));
   if (c == '\n') {
     new_line();
   } else if (is_blank(c) || at_continuation()) {

@@ -64,6 +64,8 @@ class Source {
   explicit Source(Script& script);
 
   std::string_view text() const { return script_.text; }
+  // Behind the byte order mark that editors of Windows put in front.
+  std::size_t text_begin() const { return text().starts_with("\xEF\xBB\xBF") ? 3 : 0; }
   Place place(std::size_t offset, std::size_t length) const;
   // The line of offset with its end, for removal.
   Place whole_line(std::size_t offset) const;

@@ -498,7 +498,7 @@ std::size_t Reader::line(std::size_t begin) {
 }
 
 void Reader::run() {
-  for (std::size_t position = 0; position < text_.size();)
+  for (std::size_t position = source_.text_begin(); position < text_.size();)
     position = std::max(line(position), position + 1);
   flush_arguments();
 }

@@ -11,6 +11,7 @@ void check_launch(const Input& input, Complaints& out) {
     check_rendezvous(job, input.context, out);
     check_groups(job, out);
     check_allocation(job, out);
+    check_early(job, out);
     check_forwarding(job, out);
     check_mpirun(job, input.context, out);
     check_one_liners(job, out);

@@ -17,9 +17,11 @@ class Against {
                                "sbatch"}) != nullptr;
     });
     for (const auto& line : job_.lines) {
+      if (const auto* srun = find_stage(line, {"srun"})) more_tasks_than_gpus(line, *srun);
       const auto* launcher = find_group_launcher(line);
       if (launcher == nullptr || launcher->program == "mpirun") continue;
       nodes_differ(line, *launcher);
+      lone_nodes(line, *launcher);
       launcher_per_task(line, *launcher);
       only_first_node(line, *launcher);
       if (launcher->program == "accelerate") total_processes(line, *launcher);
@@ -45,6 +47,42 @@ class Against {
         option->name + " " + option->value + ", but " + (own ? "srun" : "#SBATCH") + " starts it on " +
             counted(*nodes, "node"),
         option->name + "=$SLURM_NNODES");
+  }
+
+  // srun starts torchrun on several nodes, and torchrun without --nnodes knows one.
+  void lone_nodes(const Line& line, const Stage& launcher) {
+    const auto* srun = find_stage(line, {"srun"});
+    if (srun == nullptr || &launcher != find_torch(line)) return;
+    if (find_option(launcher, {"--nnodes", "--standalone"}) || sets("PET_NNODES")) return;
+    const auto own = number_option(line, *srun, {"--nodes", "-N"});
+    if (find_option(*srun, {"--nodes", "-N"}) && !own) return;
+    if (find_option(*srun, {"-w", "--nodelist", "--relative", "-r"})) return;
+    const auto tasks = number_option(line, *srun, {"--ntasks", "-n"});
+    const auto nodes = own ? own : job_.allocation.nodes;
+    if (nodes.value_or(1) < 2 || (tasks ? tasks : job_.allocation.tasks) == 1) return;
+    add("launch.slurm.lone-nodes", launcher.place(),
+        launcher.words.front()->text + " without --nnodes is for one node, and srun starts it on " +
+            std::to_string(*nodes) + ": each trains alone",
+        "--nnodes=$SLURM_NNODES --rdzv-backend=c10d --rdzv-endpoint=NODE0:29500");
+  }
+
+  [[nodiscard]] bool sets(std::string_view name) const {
+    return std::ranges::any_of(job_.script->settings, [&](const Setting& s) { return s.name == name; });
+  }
+
+  // srun python: each task is a rank.
+  void more_tasks_than_gpus(const Line& line, const Stage& srun) {
+    const auto* python = find_stage(line, {"python"});
+    if (python == nullptr || python < &srun || find_group_launcher(line) != nullptr || !concerns_nccl(job_)) return;
+    const auto own = number_option(line, srun, {"--ntasks-per-node"});
+    const auto all = find_option(srun, {"--ntasks-per-node", "--ntasks", "-n", "--nodes", "-N"});
+    const auto tasks = own ? own : all ? per_node(line, srun) : job_.allocation.tasks_per_node;
+    const auto gpus = job_.allocation.gpus_per_node;
+    if (find_option(srun, {"--gres", "--gpus", "-G", "--gpus-per-node", "--gpus-per-task"})) return;
+    if (!tasks || !gpus || *gpus < 1 || *tasks <= *gpus) return;
+    add("launch.ranks.more-than-gpus", srun.place(),
+        counted(*tasks, "task") + " on a node, but #SBATCH asks for " + counted(*gpus, "GPU") + " a node",
+        "--ntasks-per-node=" + std::to_string(*gpus) + ", or ask for more GPUs");
   }
 
   // srun starts the launcher once a task, and the launcher starts the ranks of the whole node.

@@ -108,6 +108,7 @@ Allocation allocation_of(const Script& script) {
       continue;
     }
     out.slurm = true;
+    if (directive.late) continue;
     if (contains(directive.text, "hetjob") || contains(directive.text, "packjob")) out.heterogeneous = true;
     read_directive(directive, out, all_gpus);
   }

@@ -51,6 +51,8 @@ class Forwarding {
     for (const auto& line : job_.lines) {
       if (const auto* mpirun = find_stage(line, {"mpirun"})) by_mpirun(line, *mpirun);
       if (const auto* srun = find_stage(line, {"srun"})) by_srun(line, *srun);
+      if (const auto* docker = find_stage(line, {"docker"})) by_docker(line, *docker);
+      if (line.command->sudo) by_sudo(line);
       if (const auto* remote = find_stage(line, {"ssh", "pdsh", "clush"})) by_ssh(line, *remote);
     }
   }
@@ -146,6 +148,60 @@ class Forwarding {
         some(missing) + " never" + reach(missing) + " the ranks there: " + remote.program +
             " passes no variables on",
         "set them in the remote command, or in a file that both sides source");
+  }
+
+  static bool is_rank(const Line& line) {
+    return find_group_launcher(line) != nullptr || find_stage(line, {"python"}) != nullptr ||
+           line.stages.back().program.ends_with("_perf");
+  }
+
+  // A container starts with what its image and -e give it.
+  void by_docker(const Line& line, const Stage& docker) {
+    if (said("launch.docker.not-forwarded") || (docker.module != "run" && docker.module != "exec") || !is_rank(line))
+      return;
+    std::vector<std::string> missing;
+    for (auto& name : exported_before(line)) {
+      if (hands_in(docker, name)) continue;
+      if (!mentions(line, name)) missing.push_back(std::move(name));
+    }
+    if (missing.empty()) return;
+    std::string advice = "docker " + docker.module;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, missing.size()); ++i)
+      advice += " -e " + missing[i];
+    add("launch.docker.not-forwarded", docker.place(),
+        some(missing) + " never" + reach(missing) + " the container: docker passes on only what -e or --env-file names",
+        advice + (missing.size() > 3 ? " …" : ""));
+  }
+
+  static bool hands_in(const Stage& docker, std::string_view name) {
+    for (std::size_t i = 1; i < docker.words.size(); ++i) {
+      const std::string_view text = docker.words[i]->text;
+      if (text.starts_with("--env-file")) return true;
+      if (docker.words[i]->dynamic && !text.starts_with('-') && !contains(text, "=") && !contains(text, ":") &&
+          !contains(text, "/"))
+        return true;  // $OPTIONS
+      std::string_view given = text;
+      if (given.starts_with("--env=")) given.remove_prefix(6);
+      else if (given.starts_with("-e") && given.size() > 2) given.remove_prefix(2);
+      else if (docker.words[i - 1]->text != "-e" && docker.words[i - 1]->text != "--env") continue;
+      if (given.substr(0, given.find('=')) == name) return true;
+    }
+    return false;
+  }
+
+  // sudo clears the environment unless told or configured otherwise.
+  void by_sudo(const Line& line) {
+    if (said("launch.sudo.not-forwarded") || !is_rank(line)) return;
+    const Place& place = line.command->place;
+    const std::string_view text = std::string_view(line.script->text).substr(place.offset, place.length);
+    if (contains(text, " -E") || contains(text, "--preserve-env")) return;
+    std::vector<std::string> missing;
+    for (auto& name : exported_before(line))
+      if (!contains(text, name)) missing.push_back(std::move(name));
+    if (missing.empty()) return;
+    add("launch.sudo.not-forwarded", place,
+        some(missing) + " never" + reach(missing) + " the program: sudo drops the environment of its caller",
+        "sudo --preserve-env=" + missing.front() + (missing.size() > 1 ? ",…" : "") + ", or no sudo");
   }
 
   // The remote command sets it, or reads a file that may.

@@ -72,7 +72,8 @@ class Rendezvous {
       add("launch.torch.node-rank-missing", torch.place(),
           "--nnodes=" + std::to_string(count) +
               " without --node-rank: every node takes rank 0 and the group never forms",
-          "--node-rank=$SLURM_NODEID under srun, or --rdzv-backend=c10d with --rdzv-endpoint");
+          "srun bash -c 'torchrun --node-rank=$SLURM_NODEID …', quoted so that each node expands it, or "
+          "--rdzv-backend=c10d with --rdzv-endpoint");
       return;
     }
     const auto* srun = find_stage(line, {"srun", "pdsh", "clush"});

@@ -9,6 +9,7 @@ void check_torch(const Job& job, Complaints& out);  // one launcher's own option
 void check_rendezvous(const Job& job, const Context& context, Complaints& out);
 void check_groups(const Job& job, Complaints& out);      // launchers of one file against each other
 void check_allocation(const Job& job, Complaints& out);  // against #SBATCH and srun
+void check_early(const Job& job, Complaints& out);       // what the batch shell reads and expands itself
 void check_forwarding(const Job& job, Complaints& out);  // variables that do not reach the ranks
 void check_mpirun(const Job& job, const Context& context, Complaints& out);
 void check_one_liners(const Job& job, Complaints& out);  // python -c, broken continuations

@@ -2,23 +2,34 @@
 #include <fmt/format.h>
 
 #include "knowledge/knowledge.hpp"
+#include "lint/rules/environments.hpp"
 #include "lint/rules/settings.hpp"
 
 namespace angio::lint {
 namespace {
 
-// NCCL_IB_* where InfiniBand and RoCE are not used at all.
+// What keeps every program that sees this setting from InfiniBand and RoCE; empty when that is not certain.
+std::string_view keeps_off(const Environments& environments, const Setting& setting) {
+  const Setting* off = environments.beside(setting, "NCCL_IB_DISABLE");
+  if (off != nullptr && !off->dynamic && read_number(off->value).value != 0) return "NCCL_IB_DISABLE";
+  const Setting* net = environments.beside(setting, "NCCL_NET");
+  if (net != nullptr && !net->dynamic && net->value == "Socket") return "NCCL_NET=Socket";
+  return {};
+}
+
+// NCCL_IB_* where InfiniBand and RoCE are not used at all. A network plugin may read them for itself.
 void idle_infiniband(const Scope& scope, Complaints& out) {
-  const bool off = scope.number("NCCL_IB_DISABLE").value_or(0) != 0;
-  const bool socket = scope.text("NCCL_NET") == "Socket";
-  if (!off && !socket) return;
+  if (!external_network(scope).empty()) return;
+  const Environments environments(scope.script());
   for (const Setting& setting : scope.script().settings) {
     if (setting.unset || !setting.exported || !setting.name.starts_with("NCCL_IB_") ||
         setting.name == "NCCL_IB_DISABLE")
       continue;
-    out.push_back(complain("nccl.ib.no-effect", scope.script(), setting.name_place,
-                           fmt::format("{}: no effect, {} keeps NCCL from InfiniBand and RoCE", setting.name,
-                                       off ? "NCCL_IB_DISABLE" : "NCCL_NET=Socket")));
+    const std::string_view cause = keeps_off(environments, setting);
+    if (cause.empty()) continue;
+    out.push_back(
+        complain("nccl.ib.no-effect", scope.script(), setting.name_place,
+                 fmt::format("{}: no effect, {} keeps NCCL from InfiniBand and RoCE", setting.name, cause)));
   }
 }
 

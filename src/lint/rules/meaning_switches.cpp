@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lint/rules/environments.hpp"
 #include "lint/rules/settings.hpp"
 
 namespace angio::lint {
@@ -46,8 +47,19 @@ void p2p(const Scope& scope, const Context& context, Complaints& out) {
 void infiniband(const Scope& scope, const Context& context, Complaints& out) {
   const Setting* setting = scope.find("NCCL_IB_DISABLE");
   if (setting == nullptr || !is_on(scope, "NCCL_IB_DISABLE")) return;
-  const bool several = context.several_nodes.value_or(false);
-  const bool single = context.several_nodes && !several;
+  if (const std::string_view plugin = external_network(scope); !plugin.empty()) {
+    auto complaint = complain("nccl.ib.disabled", scope.script(), setting->name_place,
+                              fmt::format("{}: concerns NCCL's own InfiniBand only; {} speaks of a network "
+                                          "plugin, which comes first",
+                                          shown(*setting), plugin),
+                              "no effect on the plugin");
+    complaint.severity = model::Severity::kInfo;
+    out.push_back(std::move(complaint));
+    return;
+  }
+  const auto nodes = several_nodes_for(scope.script(), *setting, context);
+  const bool several = nodes.value_or(false);
+  const bool single = nodes && !several;
   auto complaint = complain(
       "nccl.ib.disabled", scope.script(), setting->name_place,
       single ? fmt::format("{}: not needed on one node; NCCL uses the network there only where it is faster",
@@ -63,13 +75,16 @@ void infiniband(const Scope& scope, const Context& context, Complaints& out) {
 void network(const Scope& scope, const Context& context, Complaints& out) {
   const Setting* setting = scope.find("NCCL_NET");
   if (setting == nullptr) return;
-  if (scope.text("NCCL_NET") == "IB" && is_on(scope, "NCCL_IB_DISABLE")) {
+  const Setting* disabled = scope.find("NCCL_IB_DISABLE");
+  if (scope.text("NCCL_NET") == "IB" && is_on(scope, "NCCL_IB_DISABLE") &&
+      Environments(scope.script()).together(*setting, *disabled)) {
     out.push_back(complain(
         "nccl.net.contradiction", scope.script(), setting->name_place,
         "NCCL_NET=IB with NCCL_IB_DISABLE=1: the only network allowed is switched off, NCCL does not start",
         "remove NCCL_IB_DISABLE"));
   }
-  if (scope.text("NCCL_NET") == "Socket" && context.several_nodes.value_or(true)) {
+  if (scope.text("NCCL_NET") == "Socket" &&
+      several_nodes_for(scope.script(), *setting, context).value_or(true)) {
     out.push_back(complain("nccl.net.socket", scope.script(), setting->name_place,
                            "NCCL_NET=Socket: nodes talk over TCP, RDMA adapters stay idle",
                            "remove it; NCCL takes InfiniBand or RoCE where they work"));
@@ -157,7 +172,9 @@ void error_handling(const Scope& scope, Complaints& out) {
 // One name for all nodes: NCCL takes them for one host.
 void host_id(const Scope& scope, const Context& context, Complaints& out) {
   const Setting* setting = scope.find("NCCL_HOSTID");
-  if (setting == nullptr || setting->dynamic || !context.several_nodes.value_or(false)) return;
+  if (setting == nullptr || setting->dynamic ||
+      !several_nodes_for(scope.script(), *setting, context).value_or(false))
+    return;
   out.push_back(
       complain("nccl.hostid.constant", scope.script(), setting->name_place,
                fmt::format("{}: the same on every node, NCCL then takes them for one host", shown(*setting)),

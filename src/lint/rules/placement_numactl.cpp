@@ -287,7 +287,8 @@ class Numactl {
   // One node around a program that starts several ranks.
   void launcher(const Line& line, const Stage& numactl, const Policy& policy) {
     const auto* group = find_group_launcher(line);
-    if (group == nullptr || group < &numactl || !policy.cpus || policy.cpus->dynamic) return;
+    if (group == nullptr) return tasks(line, numactl, policy);
+    if (group < &numactl || !policy.cpus || policy.cpus->dynamic) return;
     const auto nodes = numbers_of(policy.cpus->value);
     if (!nodes || nodes->size() != 1) return;
     const auto ranks = local_ranks(line, *group, job_.allocation);
@@ -295,6 +296,17 @@ class Numactl {
     if (!many) return;
     if (other_groups(line, policy.cpus->value)) return group_of_ranks(policy, ranks);
     all_on_one(line, *group, policy, nodes->front(), ranks);
+  }
+
+  // srun starts numactl once a task, each time with the same node.
+  void tasks(const Line& line, const Stage& numactl, const Policy& policy) {
+    const auto* srun = find_stage(line, {"srun"});
+    const auto* python = find_stage(line, {"python"});
+    if (srun == nullptr || srun > &numactl || python == nullptr || !policy.cpus || policy.cpus->dynamic) return;
+    const auto nodes = numbers_of(policy.cpus->value);
+    const auto count = tasks_per_node(job_, &line, srun);
+    if (!nodes || nodes->size() != 1 || count.value_or(1) < 2) return;
+    all_on_one(line, *srun, policy, nodes->front(), count);
   }
 
   static bool starts_all(const Stage& group) {

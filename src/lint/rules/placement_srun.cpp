@@ -5,9 +5,7 @@
 #include "lint/rules/placement_rules.hpp"
 
 namespace angio::lint {
-namespace {
 
-// Tasks on each node that this srun starts, where the numbers are written.
 std::optional<long> tasks_per_node(const Job& job, const Line* line, const Stage* srun) {
   if (srun != nullptr) {
     if (const auto tasks = number_option(*line, *srun, {"--ntasks-per-node"})) return tasks;
@@ -19,6 +17,8 @@ std::optional<long> tasks_per_node(const Job& job, const Line* line, const Stage
   }
   return job.allocation.tasks_per_node;
 }
+
+namespace {
 
 // A program that computes: not hostname, mkdir, nvidia-smi.
 bool is_work(const Line& line) {
@@ -84,6 +84,9 @@ class Srun {
   void not_inherited(const Line& line, const Stage& srun) {
     if (said_ || !job_.allocation.cpus_per_task || *job_.allocation.cpus_per_task < 2) return;
     if (find_option(srun, {"--cpus-per-task", "-c"})) return;
+    // Each task is given its CPUs by name.
+    const auto bind = find_option(srun, {"--cpu-bind"});
+    if (bind && (contains(bind->value, "mask_") || contains(bind->value, "map_"))) return;
     for (const auto& setting : job_.script->settings)
       if (setting.name == "SRUN_CPUS_PER_TASK" && !setting.unset) return;
     said_ = true;
@@ -105,6 +108,7 @@ class Srun {
         return;
     for (const auto& line : job_.lines) {
       if (find_stage(line, {"python", "torchrun", "accelerate", "deepspeed"}) == nullptr) continue;
+      if (find_stage(line, {"mpirun"}) != nullptr) continue;  // it starts its ranks by one task a node
       const auto* srun = find_stage(line, {"srun"});
       if (srun != nullptr && find_option(*srun, {"--cpus-per-task", "-c", "--cpus-per-gpu", "--exclusive"}))
         continue;

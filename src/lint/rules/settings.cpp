@@ -2,11 +2,45 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.hpp"
 #include "knowledge/knowledge.hpp"
 
 namespace angio::lint {
 namespace {
+
+constexpr std::array<std::string_view, 6> kYes{"true", "yes", "on", "enable", "enabled", "y"};
+constexpr std::array<std::string_view, 6> kNo{"false", "no", "off", "disable", "disabled", "n"};
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Every word of capitals with an underscore, as variables are named.
+MentionIndex mentions_in(std::string_view text) {
+  MentionIndex index;
+  bool comment = false;
+  for (std::size_t i = 0; i < text.size();) {
+    if (!is_word(text[i])) {
+      const bool starts =
+          text[i] == '#' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t' || text[i - 1] == '\n');
+      comment = text[i] != '\n' && (comment || starts);
+      ++i;
+      continue;
+    }
+    const std::size_t begin = i;
+    bool underscore = false;
+    for (; i < text.size() && is_word(text[i]); ++i)
+      underscore = underscore || text[i] == '_';
+    if (!underscore || text[begin] < 'A' || text[begin] > 'Z') continue;
+    Mentions& mentions = index[text.substr(begin, i - begin)];
+    ++mentions.all;
+    if (!comment && (i >= text.size() || text[i] != '=')) ++mentions.uses;
+  }
+  return index;
+}
 
 constexpr std::size_t kShown = 60;  // characters of a value in a sentence
 
@@ -19,12 +53,47 @@ int digit_of(char c) {
 
 }  // namespace
 
+Mentions Known::mentions_of(std::string_view name) const {
+  if (mentions == nullptr) return {};
+  const auto found = mentions->find(name);
+  return found == mentions->end() ? Mentions{} : found->second;
+}
+
+bool Known::is_used_elsewhere() const {
+  const std::size_t end = setting.name_place.offset + setting.name_place.length;
+  const bool itself = end >= script.text.size() || script.text[end] != '=';  // name: NCCL_DEBUG
+  return mentions_of(setting.name).uses > (itself ? 1U : 0U);
+}
+
+bool Known::is_kubernetes_boolean() const {
+  constexpr std::array<std::string_view, 6> kBooleans{"true", "false", "yes", "no", "on", "off"};
+  const bool value = setting.via == "env" || setting.via == "KEY: value";
+  if (!kubernetes || !value || setting.dynamic) return false;
+  const std::string_view raw =
+      std::string_view(script.text).substr(setting.value_place.offset, setting.value_place.length);
+  return raw == setting.value && std::ranges::find(kBooleans, to_lower(raw)) != kBooleans.end();
+}
+
+bool reads_number(const knowledge::Variable& variable) {
+  return variable.component == "nccl" && variable.name.starts_with("NCCL_") &&
+         (variable.kind == knowledge::VariableKind::kBool ||
+          variable.kind == knowledge::VariableKind::kInteger);
+}
+
+std::optional<bool> truth_of(std::string_view word) {
+  const std::string lower = to_lower(word);
+  if (std::ranges::find(kYes, lower) != kYes.end()) return true;
+  return std::ranges::find(kNo, lower) != kNo.end() ? std::optional(false) : std::nullopt;
+}
+
 std::vector<Known> known_settings(const Script& script) {
   std::vector<Known> known;
+  const auto mentions = std::make_shared<const MentionIndex>(mentions_in(script.text));
+  const bool kubernetes = is_kubernetes(script);
   for (const Setting& setting : script.settings) {
     if (setting.unset || !setting.exported) continue;
     if (const knowledge::Variable* variable = knowledge::find_variable(setting.name)) {
-      known.push_back({script, setting, *variable});
+      known.push_back({script, setting, *variable, mentions, kubernetes});
     }
   }
   return known;

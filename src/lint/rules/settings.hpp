@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,11 +15,26 @@
 
 namespace angio::lint {
 
+// How often a name stands in a text.
+struct Mentions {
+  std::size_t all = 0;
+  std::size_t uses = 0;  // in code and without '=' behind: $NAME, mpirun -x NAME, docker -e NAME
+};
+using MentionIndex = std::map<std::string_view, Mentions>;
+
 // A setting that some process will see, and who reads it.
 struct Known {
   const Script& script;
   const Setting& setting;
   const knowledge::Variable& variable;
+  std::shared_ptr<const MentionIndex> mentions;
+  bool kubernetes = false;
+
+  [[nodiscard]] Mentions mentions_of(std::string_view name) const;
+  // Something else in the file relies on this name.
+  [[nodiscard]] bool is_used_elsewhere() const;
+  // off, true, no: without quotes no string in a Kubernetes object.
+  [[nodiscard]] bool is_kubernetes_boolean() const;
 };
 
 // Settings of the script that the catalogue knows, removals and unexported ones left out.
@@ -37,6 +54,11 @@ struct Number {
   std::string_view rest;  // what stands behind the digits
 };
 Number read_number(std::string_view text);
+
+// NCCL reads this variable as a number, flags included.
+bool reads_number(const knowledge::Variable& variable);
+// yes, on, true: true; none for other words.
+std::optional<bool> truth_of(std::string_view word);
 
 // "NCCL_IB_HCA=mlx5_1", printable and cut to a readable length.
 std::string shown(const Setting& setting);
@@ -74,6 +96,7 @@ bool is_kubernetes(const Script& script);
 void check_form(const Known& known, bool kubernetes, Complaints& out);
 void check_repeats(const Script& script, Complaints& out);
 void check_exports(const Script& script, Complaints& out);
+void check_writing(const Script& script, Complaints& out);  // blanks around '=', typographic characters
 
 // The parts of check_meaning.
 void check_switches(const Scope& scope, const Context& context, Complaints& out);  // what should not be off

@@ -126,6 +126,7 @@ void check_values(const Input& input, Complaints& out) {
     }
     check_repeats(script, out);
     check_exports(script, out);
+    check_writing(script, out);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "knowledge/knowledge.hpp"
 #include "lint/rules/algorithm_list.hpp"
+#include "lint/rules/environments.hpp"
 #include "lint/rules/settings.hpp"
 
 namespace angio::lint {
@@ -96,7 +97,7 @@ void fix_automatic(const Known& known, const Context& context, bool strict, Comp
   const std::string rest = without_invalid(known, context, strict);
   if (rest.empty()) {
     complaint.advice = "did you mean to let NCCL choose? then leave NCCL_ALGO unset";
-    fix_with(complaint, removal(known.setting));
+    if (!known.is_used_elsewhere()) fix_with(complaint, removal(known.setting));
   } else {
     fix_with(complaint, new_value(known.script, known.setting, rest));
   }
@@ -187,10 +188,27 @@ bool keeps_algorithm(const Served& function, const std::vector<AlgorithmEntry>& 
   });
 }
 
+// What the benchmark of this command calls: all_reduce_perf calls AllReduce and nothing else.
+std::optional<std::string> benchmarked(const Known& known) {
+  const Command* command = command_of(known.script, known.setting);
+  if (command == nullptr) return std::nullopt;
+  for (const Word& word : command->words) {
+    std::string_view program = std::string_view(word.text).substr(word.text.rfind('/') + 1);
+    if (!program.ends_with("_perf")) continue;
+    program.remove_suffix(std::string_view("_perf").size());
+    std::string function(program);
+    std::erase(function, '_');
+    return function;
+  }
+  return std::nullopt;
+}
+
 bool check_left_without(const Known& known, bool strict, Complaints& out) {
   const auto entries = parse_algorithms(known.setting.value, strict);
   std::vector<std::string> without;
+  const auto called = benchmarked(known);
   for (const Served& function : served_functions()) {
+    if (called && *called != function.function) continue;
     if (!keeps_algorithm(function, entries)) without.emplace_back(function.function);
   }
   if (without.empty()) return false;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 
 #include "base/text.hpp"
+#include "lint/rules/environments.hpp"
 #include "lint/rules/settings.hpp"
 
 namespace angio::lint {
@@ -22,6 +24,10 @@ std::string_view raw_value(const Known& known) {
 void check_empty(const Known& known, Complaints& out) {
   const bool text = known.variable.kind == VariableKind::kText || known.variable.kind == VariableKind::kList;
   if (!known.setting.value.empty() || known.setting.dynamic || known.variable.component != "nccl") return;
+  // "export NCCL_DEBUG= INFO" is a complaint of its own.
+  const std::string_view rest = std::string_view(known.script.text).substr(known.setting.value_place.offset);
+  const std::string_view line = rest.substr(0, rest.find_first_of("\r\n#;&|"));
+  if (known.setting.via.ends_with("export") && line.starts_with(' ') && !trim(line).empty()) return;
   out.push_back(complain("env.value.empty", known.script, known.setting.name_place,
                          fmt::format("{} is empty: NCCL goes on as if it were not set", known.variable.name),
                          text ? "unset it" : "unset it; an empty number is not 0"));
@@ -92,7 +98,8 @@ void check_conf_blanks(const Known& known, Complaints& out) {
   if (known.script.kind != FileKind::kNcclConf) return;
   const Place& name = known.setting.name_place;
   const Place& value = known.setting.value_place;
-  const bool before = name.column != 1;
+  const bool marked = name.line == 1 && known.script.text.starts_with("\xEF\xBB\xBF");
+  const bool before = name.column != (marked ? 4U : 1U);
   const bool behind = name.offset + name.length + 1 != value.offset;
   const std::string_view raw = raw_value(known);
   const std::string_view bare = trim(raw);
@@ -106,7 +113,7 @@ void check_conf_blanks(const Known& known, Complaints& out) {
       complain("env.conf.blanks", known.script, name, fmt::format("{}: {}", known.variable.name, what),
                "write NAME=value without blanks");
   if (!known.setting.comment_glued) {
-    const std::size_t begin = name.offset - (name.column - 1);
+    const std::size_t begin = name.offset - (name.column - 1) + (marked ? 3 : 0);
     complaint.fix.push_back(
         {begin, value.offset + value.length - begin, fmt::format("{}={}", known.setting.name, bare)});
   }
@@ -130,9 +137,43 @@ void check_list_blanks(const Known& known, Complaints& out) {
   out.push_back(std::move(complaint));
 }
 
+// Blanks at the ends of a quoted value; numbers are read over them.
+void check_end_blanks(const Known& known, Complaints& out) {
+  const std::string_view value = known.setting.value;
+  const std::string_view bare = trim(value);
+  const FileKind kind = known.script.kind;
+  if (bare == value || bare.empty() || kind == FileKind::kNcclConf || known.setting.dynamic) return;
+  if (known.setting.comment_glued || reads_number(known.variable)) return;
+  auto complaint =
+      complain("env.value.end-blank", known.script, known.setting.value_place,
+               fmt::format("{}=\"{}\": the blank at the {} belongs to the value, which then matches "
+                           "nothing",
+                           known.variable.name, shown(value), value.ends_with(bare) ? "start" : "end"),
+               fmt::format("write \"{}\"", shown(bare)));
+  fix_with(complaint, new_value(known.script, known.setting, bare));
+  out.push_back(std::move(complaint));
+}
+
+// os.environ["X"] = True raises TypeError too.
+bool check_python_word(const Known& known, std::string_view raw, Complaints& out) {
+  if (raw != "True" && raw != "False" && raw != "None") return false;
+  const std::string_view wanted = raw == "True" ? "1" : "0";
+  auto complaint = complain(
+      "python.environ.not-a-string", known.script, known.setting.value_place,
+      fmt::format("{}={}: os.environ takes strings; {} raises TypeError", known.variable.name, raw, raw),
+      raw == "None" ? std::string("leave it out, or del os.environ[…]")
+                    : fmt::format("write \"{}\"", wanted));
+  if (raw != "None" && reads_number(known.variable))
+    complaint.fix.push_back({known.setting.value_place.offset, raw.size(), fmt::format("\"{}\"", wanted)});
+  out.push_back(std::move(complaint));
+  return true;
+}
+
 // os.environ["X"] = 1 raises TypeError.
 void check_python(const Known& known, Complaints& out) {
-  if (known.script.kind != FileKind::kPython || known.setting.dynamic) return;
+  if (known.script.kind != FileKind::kPython) return;
+  if (known.setting.via.starts_with("os.") && check_python_word(known, trim(raw_value(known)), out)) return;
+  if (known.setting.dynamic) return;
   const bool environment = known.setting.via.starts_with("os.");
   const std::string_view raw = raw_value(known);
   if (!environment || raw.empty() || raw.front() < '0' || raw.front() > '9') return;
@@ -150,16 +191,17 @@ void check_kubernetes(const Known& known, bool kubernetes, Complaints& out) {
   if (!value || known.setting.dynamic || known.setting.value.empty() || !kubernetes) return;
   const std::string_view raw = raw_value(known);
   if (raw != known.setting.value) return;  // quoted
-  const std::string word = to_lower(raw);
   const bool number = parse_double(raw).has_value();
-  const bool boolean =
-      word == "true" || word == "false" || word == "yes" || word == "no" || word == "on" || word == "off";
+  const bool boolean = known.is_kubernetes_boolean();
   if (!number && !boolean) return;
+  // NCCL reads words as 0: what was meant is a digit.
+  const bool digit = boolean && reads_number(known.variable);
+  const std::string wanted = digit ? (truth_of(raw).value_or(false) ? "1" : "0") : std::string(raw);
   auto complaint = complain("kubernetes.env.not-a-string", known.script, known.setting.value_place,
                             fmt::format("{}: Kubernetes refuses a {} here, values are strings",
                                         shown(known.setting), number ? "number" : "boolean"),
-                            fmt::format("write \"{}\"", raw));
-  complaint.fix.push_back({known.setting.value_place.offset, raw.size(), fmt::format("\"{}\"", raw)});
+                            fmt::format("write \"{}\"{}", wanted, digit ? "; NCCL reads a number here" : ""));
+  complaint.fix.push_back({known.setting.value_place.offset, raw.size(), fmt::format("\"{}\"", wanted)});
   out.push_back(std::move(complaint));
 }
 
@@ -207,6 +249,23 @@ bool unconditional(const Setting& setting) {
   return setting.statement_place.length > 0;
 }
 
+// Offsets of commands that may start a job. An export behind one is the next run of a sweep, no repeat.
+std::vector<std::size_t> runs_of(const Script& script) {
+  constexpr std::array<std::string_view, 20> kQuiet{
+      "export", "declare", "typeset", "readonly", "local", "unset", "setenv", "unsetenv", "set",    "echo",
+      "printf", "cd",      "test",    "[",        "[[",    "mkdir", "ulimit", "module",   "source", "."};
+  std::vector<std::size_t> offsets;
+  for (const Command& command : script.commands)
+    if (std::ranges::find(kQuiet, command.words.front().text) == kQuiet.end())
+      offsets.push_back(command.place.offset);
+  return offsets;
+}
+
+bool runs_between(const std::vector<std::size_t>& runs, const Setting& first, const Setting& second) {
+  const auto next = std::ranges::upper_bound(runs, first.name_place.offset);
+  return next != runs.end() && *next < second.name_place.offset;
+}
+
 }  // namespace
 
 bool is_kubernetes(const Script& script) {
@@ -220,6 +279,7 @@ void check_form(const Known& known, bool kubernetes, Complaints& out) {
   check_quotes(known, out);
   check_conf_blanks(known, out);
   check_list_blanks(known, out);
+  check_end_blanks(known, out);
   check_python(known, out);
   check_kubernetes(known, kubernetes, out);
   check_run(known, out);
@@ -230,15 +290,21 @@ void check_form(const Known& known, bool kubernetes, Complaints& out) {
 void check_repeats(const Script& script, Complaints& out) {
   std::map<std::string_view, const Setting*> seen;
   const bool first_wins = script.kind == FileKind::kNcclConf;
+  const auto runs = runs_of(script);
   for (const Setting& setting : script.settings) {
     if (setting.unset) seen.erase(setting.name);
     if (setting.unset || !unconditional(setting) || setting.dynamic ||
         knowledge::find_variable(setting.name) == nullptr)
       continue;
+    if (command_of(script, setting) != nullptr) continue;
     const auto [before, fresh] = seen.emplace(setting.name, &setting);
     if (fresh) continue;
     const Setting& earlier = *before->second;
     if (earlier.via != setting.via) continue;
+    if (runs_between(runs, earlier, setting)) {
+      before->second = &setting;
+      continue;
+    }
     const bool same = earlier.value == setting.value;
     auto complaint =
         complain("env.set.twice", script, setting.name_place,

@@ -10,35 +10,22 @@
 namespace angio::lint {
 namespace {
 
-constexpr std::array<std::string_view, 6> kYes{"true", "yes", "on", "enable", "enabled", "y"};
-constexpr std::array<std::string_view, 6> kNo{"false", "no", "off", "disable", "disabled", "n"};
-
-bool is_one_of(std::string_view word, const auto& words) {
-  return std::ranges::find(words, word) != words.end();
-}
-
-bool is_number_kind(const knowledge::Variable& variable) {
-  return variable.component == "nccl" && variable.name.starts_with("NCCL_") &&
-         (variable.kind == knowledge::VariableKind::kBool ||
-          variable.kind == knowledge::VariableKind::kInteger);
-}
-
 bool digits_only(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 void not_a_number(const Known& known, Complaints& out) {
-  const std::string word = to_lower(known.setting.value);
-  const bool yes = is_one_of(std::string_view(word), kYes);
-  const bool no = is_one_of(std::string_view(word), kNo);
+  // What to write instead stands in the complaint about the string that it is not.
+  if (known.is_kubernetes_boolean()) return;
+  const auto truth = truth_of(known.setting.value);
   const bool flag = known.variable.kind == knowledge::VariableKind::kBool;
-  const std::string_view wanted = yes ? "1" : "0";
+  const std::string_view wanted = truth.value_or(false) ? "1" : "0";
   auto complaint =
       complain("env.value.not-a-number", known.script, known.setting.value_place,
                fmt::format("{}: NCCL reads a number here and takes this as 0", shown(known.setting)),
-               yes || no ? fmt::format("write {}", wanted) : std::string());
-  if (no) complaint.severity = model::Severity::kInfo;  // 0 is what was meant
-  if (flag && (yes || no)) fix_with(complaint, new_value(known.script, known.setting, wanted));
+               truth ? fmt::format("write {}", wanted) : std::string());
+  if (truth == false) complaint.severity = model::Severity::kInfo;  // 0 is what was meant
+  if (flag && truth) fix_with(complaint, new_value(known.script, known.setting, wanted));
   out.push_back(std::move(complaint));
 }
 
@@ -99,7 +86,8 @@ void same_as_default(const Known& known, const Context& context, const Number& n
                             fmt::format("{}: the default of {}", shown(known.setting), nccl_words(context)),
                             "needed only to undo a value from the image, the site's profile or nccl.conf");
   // "Automatic" is what every release does by itself.
-  if (is_special(known.variable, number.value)) fix_with(complaint, removal(known.setting));
+  if (is_special(known.variable, number.value) && !known.is_used_elsewhere())
+    fix_with(complaint, removal(known.setting));
   out.push_back(std::move(complaint));
 }
 
@@ -107,7 +95,7 @@ void same_as_default(const Known& known, const Context& context, const Number& n
 
 void check_number(const Known& known, const Context& context, Complaints& out) {
   const std::string_view value = known.setting.value;
-  if (!is_number_kind(known.variable) || value.empty()) return;
+  if (!reads_number(known.variable) || value.empty()) return;
   const Number number = read_number(value);
   if (!number.any) {
     not_a_number(known, out);

@@ -22,8 +22,14 @@ bool same_meaning(const knowledge::Variable& variable, std::string_view version)
   return order && *order >= 0;
 }
 
-void add_renaming(Complaint& complaint, const Known& known, std::string_view version) {
+// Only where the name stands once: mpirun -x, docker -e or $NAME elsewhere would keep the old one. An assumed
+// release may be too new, and then nothing would read the new name.
+void add_renaming(Complaint& complaint, const Known& known, const Context& context, std::string_view version) {
   if (!same_meaning(known.variable, version)) return;
+  if (known.variable.component == "nccl" && context.nccl_version_source.starts_with("assumed")) return;
+  const knowledge::Variable* successor = knowledge::find_variable(known.variable.replaced_by);
+  if (successor == nullptr || knowledge::life_at(*successor, version) != knowledge::VariableLife::kRead) return;
+  if (known.mentions_of(known.variable.name).all != 1 || known.mentions_of(successor->name).all != 0) return;
   complaint.fix.push_back({known.setting.name_place.offset, known.setting.name_place.length,
                            std::string(known.variable.replaced_by)});
 }
@@ -39,7 +45,7 @@ void check_removed(const Known& known, std::string_view version, Complaints& out
   out.push_back(std::move(complaint));
 }
 
-void check_deprecated(const Known& known, std::string_view version, Complaints& out) {
+void check_deprecated(const Known& known, const Context& context, std::string_view version, Complaints& out) {
   const knowledge::Variable& variable = known.variable;
   const bool old_framework_name = variable.component == "pytorch" && variable.name.starts_with("NCCL_");
   std::string advice = variable.replaced_by.empty() ? std::string(variable.effect)
@@ -56,7 +62,7 @@ void check_deprecated(const Known& known, std::string_view version, Complaints& 
     out.push_back(complain("env.version.deprecated", known.script, known.setting.name_place,
                            fmt::format("{}: deprecated{}", variable.name, since), std::move(advice)));
   }
-  if (!variable.replaced_by.empty()) add_renaming(out.back(), known, version);
+  if (!variable.replaced_by.empty()) add_renaming(out.back(), known, context, version);
 }
 
 bool is_deprecated(const knowledge::Variable& variable, std::string_view version) {
@@ -81,7 +87,7 @@ void check_versions(const Known& known, const Context& context, Complaints& out)
     case knowledge::VariableLife::kRead:
       break;
   }
-  if (is_deprecated(known.variable, version)) check_deprecated(known, version, out);
+  if (is_deprecated(known.variable, version)) check_deprecated(known, context, version, out);
 }
 
 }  // namespace angio::lint
