@@ -47,7 +47,8 @@ TEST(VersionTables, ToolkitsAndTheirDrivers) {
     ASSERT_NE(found, knowledge::cuda_toolkits().end()) << row[0];
     EXPECT_EQ(found->driver, row.at(1)) << row[0];
   }
-  EXPECT_EQ(rows.size(), knowledge::cuda_toolkits().size());
+  constexpr std::size_t kAdded = 10;  // 11.2.0 to 11.4.4, which that copy of NVIDIA's table leaves out
+  EXPECT_EQ(rows.size() + kAdded, knowledge::cuda_toolkits().size());
 }
 
 TEST(VersionTables, MinimumDrivers) {
