@@ -171,7 +171,8 @@ int run_lint(const Options& options) {
     if (!options.diff && !text.empty()) text += "\n";
   }
   const lint::Report report = lint::lint(input->scripts, *context);
-  if (!options.diff) text += render(options, {report, input->scripts, options.effective, "angio " ANGIO_VERSION});
+  if (!options.diff)
+    text += render(options, {report, input->scripts, options.effective, "angio " ANGIO_VERSION});
   if (const int code = print(text); code != kOk) return code;
   return fails(report, options.fail_on) ? kFindings : kOk;
 }
@@ -179,8 +180,7 @@ int run_lint(const Options& options) {
 }  // namespace
 
 void setup_lint(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("lint", "Find what is wrong in job scripts and settings");
+  CLI::App* command = app.add_subcommand("lint", "Find what is wrong in job scripts and settings");
   const auto options = std::make_shared<Options>();
   command
       ->add_option("files", options->sources.files,

@@ -157,7 +157,8 @@ void add_declaration(Reading& reading) {
       setting.exported = (exporting && !removing) || reading.raw.all_exported;
       const bool only = values == 1 && reading.words.size() == 2;
       if (reading.raw.alone && only) setting.statement_place = reading.source.whole_line(reading.raw.begin);
-      if (values > 1 && reading.raw.alone) setting.statement_place = removable(reading.source, word.word.place.offset, word);
+      if (values > 1 && reading.raw.alone)
+        setting.statement_place = removable(reading.source, word.word.place.offset, word);
       if (setting.exported) reading.source.exports(setting.name);
       reading.source.add(std::move(setting));
     } else if (removing) {

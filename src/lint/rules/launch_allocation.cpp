@@ -73,7 +73,8 @@ class Against {
   // srun python: each task is a rank.
   void more_tasks_than_gpus(const Line& line, const Stage& srun) {
     const auto* python = find_stage(line, {"python"});
-    if (python == nullptr || python < &srun || find_group_launcher(line) != nullptr || !concerns_nccl(job_)) return;
+    if (python == nullptr || python < &srun || find_group_launcher(line) != nullptr || !concerns_nccl(job_))
+      return;
     const auto own = number_option(line, srun, {"--ntasks-per-node"});
     const auto all = find_option(srun, {"--ntasks-per-node", "--ntasks", "-n", "--nodes", "-N"});
     const auto tasks = own ? own : all ? per_node(line, srun) : job_.allocation.tasks_per_node;

@@ -157,7 +157,8 @@ class Forwarding {
 
   // A container starts with what its image and -e give it.
   void by_docker(const Line& line, const Stage& docker) {
-    if (said("launch.docker.not-forwarded") || (docker.module != "run" && docker.module != "exec") || !is_rank(line))
+    if (said("launch.docker.not-forwarded") || (docker.module != "run" && docker.module != "exec") ||
+        !is_rank(line))
       return;
     std::vector<std::string> missing;
     for (auto& name : exported_before(line)) {
@@ -169,7 +170,8 @@ class Forwarding {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, missing.size()); ++i)
       advice += " -e " + missing[i];
     add("launch.docker.not-forwarded", docker.place(),
-        some(missing) + " never" + reach(missing) + " the container: docker passes on only what -e or --env-file names",
+        some(missing) + " never" + reach(missing) +
+            " the container: docker passes on only what -e or --env-file names",
         advice + (missing.size() > 3 ? " …" : ""));
   }
 
@@ -177,13 +179,16 @@ class Forwarding {
     for (std::size_t i = 1; i < docker.words.size(); ++i) {
       const std::string_view text = docker.words[i]->text;
       if (text.starts_with("--env-file")) return true;
-      if (docker.words[i]->dynamic && !text.starts_with('-') && !contains(text, "=") && !contains(text, ":") &&
-          !contains(text, "/"))
+      if (docker.words[i]->dynamic && !text.starts_with('-') && !contains(text, "=") &&
+          !contains(text, ":") && !contains(text, "/"))
         return true;  // $OPTIONS
       std::string_view given = text;
-      if (given.starts_with("--env=")) given.remove_prefix(6);
-      else if (given.starts_with("-e") && given.size() > 2) given.remove_prefix(2);
-      else if (docker.words[i - 1]->text != "-e" && docker.words[i - 1]->text != "--env") continue;
+      if (given.starts_with("--env="))
+        given.remove_prefix(6);
+      else if (given.starts_with("-e") && given.size() > 2)
+        given.remove_prefix(2);
+      else if (docker.words[i - 1]->text != "-e" && docker.words[i - 1]->text != "--env")
+        continue;
       if (given.substr(0, given.find('=')) == name) return true;
     }
     return false;

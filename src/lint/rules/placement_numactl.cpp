@@ -302,7 +302,8 @@ class Numactl {
   void tasks(const Line& line, const Stage& numactl, const Policy& policy) {
     const auto* srun = find_stage(line, {"srun"});
     const auto* python = find_stage(line, {"python"});
-    if (srun == nullptr || srun > &numactl || python == nullptr || !policy.cpus || policy.cpus->dynamic) return;
+    if (srun == nullptr || srun > &numactl || python == nullptr || !policy.cpus || policy.cpus->dynamic)
+      return;
     const auto nodes = numbers_of(policy.cpus->value);
     const auto count = tasks_per_node(job_, &line, srun);
     if (!nodes || nodes->size() != 1 || count.value_or(1) < 2) return;

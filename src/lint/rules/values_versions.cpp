@@ -24,11 +24,13 @@ bool same_meaning(const knowledge::Variable& variable, std::string_view version)
 
 // Only where the name stands once: mpirun -x, docker -e or $NAME elsewhere would keep the old one. An assumed
 // release may be too new, and then nothing would read the new name.
-void add_renaming(Complaint& complaint, const Known& known, const Context& context, std::string_view version) {
+void add_renaming(Complaint& complaint, const Known& known, const Context& context,
+                  std::string_view version) {
   if (!same_meaning(known.variable, version)) return;
   if (known.variable.component == "nccl" && context.nccl_version_source.starts_with("assumed")) return;
   const knowledge::Variable* successor = knowledge::find_variable(known.variable.replaced_by);
-  if (successor == nullptr || knowledge::life_at(*successor, version) != knowledge::VariableLife::kRead) return;
+  if (successor == nullptr || knowledge::life_at(*successor, version) != knowledge::VariableLife::kRead)
+    return;
   if (known.mentions_of(known.variable.name).all != 1 || known.mentions_of(successor->name).all != 0) return;
   complaint.fix.push_back({known.setting.name_place.offset, known.setting.name_place.length,
                            std::string(known.variable.replaced_by)});
