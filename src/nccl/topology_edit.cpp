@@ -132,12 +132,13 @@ void compare_attributes(const std::string& what, const Element& left, const Elem
                         std::vector<TreeDifference>& differences) {
   const auto text = [](const std::string* value) { return value == nullptr ? std::string("-") : *value; };
   for (const Attribute& attribute : left.attributes) {
+    if (left.find(attribute.name) != &attribute.value) continue;  // written twice: the first counts
     const std::string* other = right.find(attribute.name);
     if (other == nullptr || *other != attribute.value)
       differences.push_back({what, attribute.name, attribute.value, text(other)});
   }
   for (const Attribute& attribute : right.attributes)
-    if (left.find(attribute.name) == nullptr)
+    if (left.find(attribute.name) == nullptr && right.find(attribute.name) == &attribute.value)
       differences.push_back({what, attribute.name, "-", attribute.value});
 }
 

@@ -95,6 +95,13 @@ TEST(TopologyDiff, ComparesByWhatThingsAre) {
   EXPECT_EQ(differences[1].right, "8");
 }
 
+TEST(TopologyDiff, AnAttributeThatIsWrittenTwiceDoesNotDifferFromItself) {
+  Element twice = tree();
+  twice.attributes.push_back({"version", "9", {}});
+  EXPECT_TRUE(compare_trees(twice, twice).empty());
+  EXPECT_TRUE(compare_trees(tree(), twice).empty());
+}
+
 TEST(TopologyMerge, AddsWhatIsNotTheSame) {
   Element root = tree();
   fuse(root, tree());
