@@ -14,7 +14,6 @@
 namespace angio::diagnose::nccl {
 namespace {
 
-using model::Machine;
 using model::NcclEvent;
 using model::NcclEventKind;
 using model::NcclLog;

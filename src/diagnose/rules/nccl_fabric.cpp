@@ -18,8 +18,6 @@ namespace angio::diagnose::nccl {
 namespace {
 
 using model::Machine;
-using model::NcclCommunicator;
-using model::NcclConnection;
 using model::NcclEvent;
 using model::NcclEventKind;
 using model::NcclLog;
@@ -27,7 +25,6 @@ using model::NcclNetDevice;
 using model::NcclNetwork;
 using model::NcclRank;
 using model::NcclSetting;
-using model::NcclTransport;
 using model::NcclTransportCount;
 
 // ---------------------------------------------------------------- sockets

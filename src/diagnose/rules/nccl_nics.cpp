@@ -24,12 +24,7 @@ using model::NcclNetDevice;
 using model::NcclNetwork;
 using model::NcclRank;
 using model::NcclSetting;
-using model::NcclTransport;
 using model::NcclTransportCount;
-
-}  // namespace
-
-namespace {
 
 // One host's adapters and which of them carry connections.
 struct HostNics {

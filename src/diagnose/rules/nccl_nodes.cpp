@@ -19,19 +19,11 @@ namespace {
 
 using model::Machine;
 using model::NcclCommunicator;
-using model::NcclEvent;
 using model::NcclEventKind;
 using model::NcclLog;
-using model::NcclNetDevice;
-using model::NcclNetwork;
 using model::NcclRank;
 using model::NcclSetting;
-using model::NcclTransport;
 using model::NcclTransportCount;
-
-}  // namespace
-
-namespace {
 
 bool link_is_nvlink(const model::NcclSystem& system) {
   return std::ranges::any_of(system.nodes,

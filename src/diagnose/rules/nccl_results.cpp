@@ -18,7 +18,6 @@ namespace angio::diagnose::nccl {
 namespace {
 
 using model::Machine;
-using model::NcclCollective;
 using model::NcclEvidence;
 using model::NcclTestsRow;
 using model::NcclTestsTable;
