@@ -130,6 +130,13 @@ std::string processes(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " process" : " processes");
 }
 
+std::string ranks_in_words(const std::set<std::uint32_t>& ranks) {
+  CpuSet set;
+  for (const std::uint32_t rank : ranks)
+    set.insert(rank);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + to_list(set);
+}
+
 std::string percent(double share) {
   return std::to_string(static_cast<int>(std::lround(share * 100))) + " %";
 }

@@ -112,6 +112,7 @@ bool is_on(const model::NcclSetting& setting);
 double rank_in_time(const model::NcclLog& log, const std::vector<const model::NcclEvent*>& events);
 std::string processes(std::size_t count);  // "1 process", "16 processes"
 std::string percent(double share);
+std::string ranks_in_words(const std::set<std::uint32_t>& ranks);  // "rank 3", "ranks 0-7,9"
 
 std::span<const Rule> failure_rules();
 std::span<const Rule> fabric_rules();

@@ -25,13 +25,6 @@ using model::Severity;
 
 constexpr std::size_t kMostEvidence = 8;
 
-std::string ranks_in_words(const std::set<std::uint32_t>& ranks) {
-  CpuSet set;
-  for (const std::uint32_t rank : ranks)
-    set.insert(rank);
-  return (ranks.size() == 1 ? "rank " : "ranks ") + to_list(set);
-}
-
 template <typename Check>
 void each_report(const Machine& machine, Outcome& outcome, const Check& check) {
   bool any = false;

@@ -30,13 +30,6 @@ using model::NcclSetting;
 
 constexpr std::size_t kMostEvidence = 6;
 
-std::string ranks_in_words(const std::vector<std::uint32_t>& ranks) {
-  CpuSet set;
-  for (const std::uint32_t rank : ranks)
-    set.insert(rank);
-  return (ranks.size() == 1 ? "rank " : "ranks ") + to_list(set);
-}
-
 }  // namespace
 
 void version_mixed(const Machine& machine, Outcome& outcome) {
@@ -254,7 +247,9 @@ void ranks_missing(const Machine& machine, Outcome& outcome) {
         // Where most ranks spoke, those that did not are the first to look at.
         const bool few = !absent.silent.empty() && absent.silent.size() < absent.started.size();
         outcome.undecided(size + " began init" +
-                              (few ? ", of " + ranks_in_words(absent.silent) + " there is no line," : "") +
+                              (few ? ", of " + ranks_in_words({absent.silent.begin(), absent.silent.end()}) +
+                                         " there is no line,"
+                                   : "") +
                               " and the log ends before it is complete: a hang, or a log that is cut",
                           collect);
         continue;
@@ -268,10 +263,12 @@ void ranks_missing(const Machine& machine, Outcome& outcome) {
       if (explained) draft.severity = model::Severity::kInfo;
       if (absent.silent.empty()) {
         draft.title =
-            fmt::format("Init never ended for {} of {}", ranks_in_words(absent.started), communicator.nranks);
+            fmt::format("Init never ended for {} of {}",
+                        ranks_in_words({absent.started.begin(), absent.started.end()}), communicator.nranks);
       } else {
-        draft.title = fmt::format("Init never ended: {} of {} never spoke, the others wait for them",
-                                  ranks_in_words(absent.silent), communicator.nranks);
+        draft.title =
+            fmt::format("Init never ended: {} of {} never spoke, the others wait for them",
+                        ranks_in_words({absent.silent.begin(), absent.silent.end()}), communicator.nranks);
       }
       draft.evidence.push_back(seen(
           log, absent.first->started,

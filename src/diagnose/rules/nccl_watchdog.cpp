@@ -28,13 +28,6 @@ using Ranks = std::set<std::uint32_t>;
 
 constexpr std::size_t kMostEvidence = 8;
 
-std::string ranks_in_words(const Ranks& ranks) {
-  CpuSet set;
-  for (const std::uint32_t rank : ranks)
-    set.insert(rank);
-  return (ranks.size() == 1 ? "rank " : "ranks ") + to_list(set);
-}
-
 std::string capital(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;

@@ -5,15 +5,12 @@
 
 #include "base/text.hpp"
 #include "lint/rules/launch_rules.hpp"
+#include "lint/rules/settings.hpp"
 
 namespace angio::lint {
 namespace {
 
 constexpr std::array<std::string_view, 3> kRanks{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"};
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 // "SLURM_NODEID" of "$SLURM_NODEID" and "${SLURM_NODEID…"; the text begins at the '$'.
 std::string_view rank_at(std::string_view text) {

@@ -14,10 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kYes{"true", "yes", "on", "enable", "enabled", "y"};
 constexpr std::array<std::string_view, 6> kNo{"false", "no", "off", "disable", "disabled", "n"};
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // Every word of capitals with an underscore, as variables are named.
 MentionIndex mentions_in(std::string_view text) {
   MentionIndex index;
@@ -198,6 +194,14 @@ std::optional<std::int64_t> Scope::number(std::string_view name) const {
   const auto value = text(name);
   if (!value || value->empty()) return std::nullopt;
   return read_number(*value).value;
+}
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_digits(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace angio::lint

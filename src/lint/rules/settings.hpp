@@ -86,6 +86,9 @@ class Scope {
   std::map<std::string_view, const Setting*> last_;
 };
 
+bool is_word(char c);                   // a letter, digit or _ of a variable's name
+bool is_digits(std::string_view text);  // nothing else; empty too
+
 // The parts of check_values.
 void check_names(const Input& input, Complaints& out);
 void check_versions(const Known& known, const Context& context, Complaints& out);

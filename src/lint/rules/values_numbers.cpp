@@ -10,10 +10,6 @@
 namespace angio::lint {
 namespace {
 
-bool digits_only(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 void not_a_number(const Known& known, Complaints& out) {
   // What to write instead stands in the complaint about the string that it is not.
   if (known.is_kubernetes_boolean()) return;
@@ -100,7 +96,7 @@ void check_number(const Known& known, const Context& context, Complaints& out) {
   if (!number.any) {
     not_a_number(known, out);
   } else if (!trim(number.rest).empty()) {
-    if (number.octal && digits_only(value)) {
+    if (number.octal && is_digits(value)) {
       octal(known, number, out);
     } else {
       trailing_text(known, number, out);

@@ -79,10 +79,6 @@ void check_list(const Known& known, const Context& context, Complaints& out) {
   }
 }
 
-bool is_digits(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // Upper case, exactly; anything else is taken as not set, silently (src/graph/paths.cc).
 void check_path_class(const Known& known, const Context& context, Complaints& out) {
   const std::string_view value = known.setting.value;
