@@ -291,4 +291,16 @@ std::vector<NcclLaggard> find_laggards(const NcclLog& log, NcclIndex communicato
   return laggards;
 }
 
+std::set<std::string> hosts_of(const NcclLog& log) {
+  std::set<std::string> hosts;
+  for (const NcclProcess& process : log.processes)
+    if (!process.host.empty()) hosts.insert(process.host);
+  return hosts;
+}
+
+const std::string& host_of(const NcclLog& log, const NcclRank& rank) {
+  static const std::string kNone;
+  return rank.process < log.processes.size() ? log.processes[rank.process].host : kNone;
+}
+
 }  // namespace angio::model

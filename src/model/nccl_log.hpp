@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -555,6 +556,10 @@ struct NcclLog {
   std::uint64_t trace_lines = 0;      // TRACE and CALL: counted only
   bool memory_profile_lines = false;  // the ALLOC subsystem was on
 };
+
+// Names of the hosts in the log, and of the one that a rank runs on; empty: no line tells.
+std::set<std::string> hosts_of(const NcclLog& log);
+const std::string& host_of(const NcclLog& log, const NcclRank& rank);
 
 // The event that came first in time where lines carry times of one day, otherwise per file by position: the
 // earliest that is no echo, else the earliest at all. What NCCL handled does not count. Null: nothing failed.

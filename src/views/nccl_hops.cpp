@@ -29,7 +29,7 @@ Hops::Hops(const model::NcclLog& log, const model::NcclCommunicator& communicato
     : nvlink_(has_nvlink(log, communicator)) {
   for (const model::NcclRank& rank : communicator.ranks) {
     if (!rank.rank) continue;
-    if (const std::string& host = rank_host(log, rank); !host.empty()) hosts_[*rank.rank] = host;
+    if (const std::string& host = host_of(log, rank); !host.empty()) hosts_[*rank.rank] = host;
     if (const auto device = rank.nvml_device ? rank.nvml_device : rank.cuda_device)
       gpus_[*rank.rank] = *device;
     for (const NcclConnection& way : rank.connections) {

@@ -69,7 +69,7 @@ std::string driver(const NcclLog& log) {
 
 std::string run_line(const NcclLog& log) {
   const NcclCommunicator* world = world_of(log);
-  const std::set<std::string> hosts = log_hosts(log);
+  const std::set<std::string> hosts = hosts_of(log);
   std::vector<std::string> parts;
   if (const std::string version = versions(log); !version.empty()) parts.push_back(version);
   if (world != nullptr) {
@@ -422,7 +422,7 @@ void add_rank_facts(const NcclLog& log, std::uint32_t number, Document& document
   for (const NcclCommunicator& communicator : log.communicators) {
     for (const NcclRank& rank : communicator.ranks) {
       if (rank.rank != number) continue;
-      const std::string& host = rank_host(log, rank);
+      const std::string& host = host_of(log, rank);
       document.blocks.emplace_back(report::Paragraph{
           toned(printable(fmt::format("rank {} of {}{}{}", number, communicator.nranks,
                                       host.empty() ? "" : " on " + host,

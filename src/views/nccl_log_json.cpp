@@ -105,7 +105,7 @@ Json rank_json(const NcclLog& log, const NcclRank& rank) {
     parts.set(part.name, part.seconds);
   static constexpr const char* kStates[] = {"unknown", "started", "complete", "destroyed", "aborted"};
   return Json::object({{"rank", optional(rank.rank)},
-                       {"host", rank_host(log, rank)},
+                       {"host", host_of(log, rank)},
                        {"cuda_device", optional(rank.cuda_device)},
                        {"nvml_device", optional(rank.nvml_device)},
                        {"bus_id", rank.bus_id},

@@ -22,18 +22,6 @@ std::string short_list(const std::vector<std::string>& items, std::size_t shown)
   return fmt::format("{} and {} more", join(first, ", "), items.size() - shown);
 }
 
-std::set<std::string> log_hosts(const model::NcclLog& log) {
-  std::set<std::string> hosts;
-  for (const model::NcclProcess& process : log.processes)
-    if (!process.host.empty()) hosts.insert(process.host);
-  return hosts;
-}
-
-const std::string& rank_host(const model::NcclLog& log, const model::NcclRank& rank) {
-  static const std::string kNone;
-  return rank.process < log.processes.size() ? log.processes[rank.process].host : kNone;
-}
-
 const model::NcclCommunicator* world_of(const model::NcclLog& log) {
   const auto largest = std::ranges::max_element(log.communicators, {}, &model::NcclCommunicator::nranks);
   return largest == log.communicators.end() ? nullptr : &*largest;

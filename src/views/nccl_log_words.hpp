@@ -13,8 +13,6 @@ namespace angio::views {
 
 std::string rank_list(const std::set<std::uint32_t>& ranks);                           // "0-7,12"
 std::string short_list(const std::vector<std::string>& items, std::size_t shown = 4);  // "a, b, c and 5 more"
-std::set<std::string> log_hosts(const model::NcclLog& log);
-const std::string& rank_host(const model::NcclLog& log, const model::NcclRank& rank);
 // The largest communicator; null without any.
 const model::NcclCommunicator* world_of(const model::NcclLog& log);
 

@@ -80,23 +80,11 @@ std::string name_of(const NcclLog& log, model::NcclIndex process) {
   return where;
 }
 
-std::set<std::string> hosts_of(const NcclLog& log) {
-  std::set<std::string> hosts;
-  for (const model::NcclProcess& process : log.processes)
-    if (!process.host.empty()) hosts.insert(process.host);
-  return hosts;
-}
-
 std::uint32_t nodes_of(const NcclLog& log) {
   std::uint32_t nodes = 0;
   for (const NcclCommunicator& communicator : log.communicators)
     nodes = std::max(nodes, communicator.nodes.value_or(0));
   return std::max(nodes, static_cast<std::uint32_t>(hosts_of(log).size()));
-}
-
-const std::string& host_of(const NcclLog& log, const NcclRank& rank) {
-  static const std::string kNone;
-  return rank.process < log.processes.size() ? log.processes[rank.process].host : kNone;
 }
 
 std::vector<const NcclSetting*> settings_of(const NcclLog& log, std::string_view name) {

@@ -96,10 +96,8 @@ std::vector<const model::NcclEvent*> events_of(const model::NcclLog& log, Kinds 
 std::string name_of(const model::NcclLog& log, model::NcclIndex process);
 // The rank of the world (the largest communicator) that a process runs; none when several or not said.
 std::optional<std::uint32_t> rank_of(const model::NcclLog& log, model::NcclIndex process);
-std::set<std::string> hosts_of(const model::NcclLog& log);
 // Nodes that the job spans: as NCCL counts them, else hosts in the files; 0: neither is known.
 std::uint32_t nodes_of(const model::NcclLog& log);
-const std::string& host_of(const model::NcclLog& log, const model::NcclRank& rank);
 // The settings by that name, the one of most processes first.
 std::vector<const model::NcclSetting*> settings_of(const model::NcclLog& log, std::string_view name);
 // "NCCL_IB_DISABLE=1 (environment, 16 processes)"
