@@ -1,0 +1,134 @@
+// ABI version 7, of NCCL 2.19: handles for device offload came.
+// Layouts: see abi.hpp.
+#include "export.hpp"
+#include "net/abi.hpp"
+#include "net/core.hpp"
+
+namespace angio::phantom::net {
+namespace {
+
+struct NicProperties {
+  char* name;
+  char* pci_path;
+  std::uint64_t guid;
+  int pointers;
+  int speed;
+  int port;
+  float latency;
+  int max_comms;
+  int max_receives;
+  int device_type;
+  int device_version;
+};
+static_assert(sizeof(NicProperties) == 56);
+
+struct Table {
+  const char* name;
+  Result (*init)(Log log);
+  Result (*devices)(int* count);
+  Result (*properties)(int device, NicProperties* properties);
+  Result (*listen)(int device, void* handle, void** listener);
+  Result (*connect)(int device, void* handle, void** sender, DeviceHandle** device_handle);
+  Result (*accept)(void* listener, void** receiver, DeviceHandle** device_handle);
+  Result (*register_memory)(void* comm, void* data, int size, int type, void** handle);
+  Result (*register_dmabuf)(void* comm, void* data, std::size_t size, int type, std::uint64_t offset, int fd,
+                            void** handle);
+  Result (*deregister_memory)(void* comm, void* handle);
+  Result (*isend)(void* sender, void* data, int size, int tag, void* handle, void** request);
+  Result (*irecv)(void* receiver, int count, void** data, int* sizes, int* tags, void** handles,
+                  void** request);
+  Result (*iflush)(void* receiver, int count, void** data, int* sizes, void** handles, void** request);
+  Result (*test)(void* request, int* done, int* sizes);
+  Result (*close_send)(void* sender);
+  Result (*close_receive)(void* receiver);
+  Result (*close_listen)(void* listener);
+  Result (*device_memory)(void* comm, void* handle, void** device_handle);
+  Result (*consumed)(void* receiver, int count, void* request);
+};
+static_assert(sizeof(Table) == 19 * sizeof(void*));
+
+Result properties(int device, NicProperties* to) {
+  Properties nic;
+  if (const Result result = get_properties(device, nic); result != kSuccess) {
+    return result;
+  }
+  *to = {.name = nic.name,
+         .pci_path = nic.pci_path,
+         .guid = nic.guid,
+         .pointers = nic.pointers,
+         .speed = nic.speed,
+         .port = nic.port,
+         .latency = nic.latency,
+         .max_comms = nic.max_comms,
+         .max_receives = nic.max_receives,
+         .device_type = kDeviceHost,
+         .device_version = kDeviceVersion};
+  return kSuccess;
+}
+
+Result connect_there(int device, void* handle, void** sender, DeviceHandle** device_handle) {
+  if (device_handle != nullptr) {
+    *device_handle = nullptr;
+  }
+  return connect(device, handle, sender);
+}
+
+Result accept_here(void* listener, void** receiver, DeviceHandle** device_handle) {
+  if (device_handle != nullptr) {
+    *device_handle = nullptr;
+  }
+  return accept(listener, receiver);
+}
+
+Result remember(void* comm, void* /*data*/, int /*size*/, int /*type*/, void** handle) {
+  return register_memory(comm, handle);
+}
+
+Result remember_dmabuf(void* comm, void* /*data*/, std::size_t /*size*/, int /*type*/,
+                       std::uint64_t /*offset*/, int /*fd*/, void** handle) {
+  return register_memory(comm, handle);
+}
+
+Result forget(void* /*comm*/, void* /*handle*/) {
+  return deregister_memory();
+}
+
+Result send(void* sender, void* data, int size, int tag, void* /*handle*/, void** request) {
+  return isend(sender, data, static_cast<std::size_t>(size), tag, request);
+}
+
+Result receive(void* receiver, int count, void** data, int* sizes, int* tags, void** /*handles*/,
+               void** request) {
+  return irecv(receiver, count, data, sizes, tags, request);
+}
+
+Result flush(void* /*receiver*/, int /*count*/, void** /*data*/, int* /*sizes*/, void** /*handles*/,
+             void** request) {
+  return iflush(request);
+}
+
+}  // namespace
+}  // namespace angio::phantom::net
+
+namespace net = angio::phantom::net;
+
+ANGIO_STAND_IN const net::Table ncclNetPlugin_v7;
+const net::Table ncclNetPlugin_v7 = {.name = net::kName,
+                                     .init = net::start,
+                                     .devices = net::count_devices,
+                                     .properties = net::properties,
+                                     .listen = net::listen,
+                                     .connect = net::connect_there,
+                                     .accept = net::accept_here,
+                                     .register_memory = net::remember,
+                                     .register_dmabuf = net::remember_dmabuf,
+                                     .deregister_memory = net::forget,
+                                     .isend = net::send,
+                                     .irecv = net::receive,
+                                     .iflush = net::flush,
+                                     .test = net::test,
+                                     .close_send = net::close_send,
+                                     .close_receive = net::close_receive,
+                                     .close_listen = net::close_listen,
+                                     .device_memory = nullptr,
+                                     .consumed = nullptr};
