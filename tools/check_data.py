@@ -20,7 +20,8 @@ KEYS = {"rule": "id", "formula": "id", "threshold": "id", "pcie": "generation", 
         "cuda_toolkit": "version", "cuda_floor": "major", "driver_branch": "branch", "architecture": "capability",
         "gpu_capability": "match", "nccl_release": "version", "framework_build": "id", "adapter": "name", "plugin_api": "id",
         "forward_compat": "package", "nccl_build": "nccl", "doca": "release", "requirement": "id", "known_bad": "id",
-        "remark": "id", "nccl_feature": "id", "scenario": "id", "cell": "id", "advice": "id", "library_choice": "id"}
+        "remark": "id", "nccl_feature": "id", "scenario": "id", "cell": "id", "advice": "id", "library_choice": "id",
+        "phantom_gpu": "name"}
 ALWAYS_FILLED = {"node", "device", "devices"}
 FREE_WORDS = {"NCCL_SYM_KERNEL"}  # an enumeration whose words no document lists
 VERSION = re.compile(r"^\d+(?:\.\d+){1,3}$")
@@ -72,7 +73,8 @@ class Checker:
 
     def names_in_code(self, tables):
         code = "\n".join(self.code.values())
-        in_code = set(re.findall(r'Rule\{"([^"]+)"', code))
+        # The whole name: NameRule of nccl_run is about variables.
+        in_code = set(re.findall(r'\b(?:Against)?Rule\{"([^"]+)"', code))
         in_data = {rule["id"] for rule in tables.get("rule", [])}
         for rule in sorted(in_code - in_data):
             self.complain(f"rule {rule}", "has a check but no entry in data/rules")
@@ -142,6 +144,18 @@ class Checker:
                     self.complain(f"data/{entry['_file']} {entry.get('pattern') or entry['names'][0]}",
                                   f"see {other}: there is no such word")
 
+    def phantom_gpus(self, tables):
+        """Capability and design come from other tables by the product's name; a PCI device id means one model."""
+        of_device = {}
+        for entry in tables.get("phantom_gpu", []):
+            where = f"data/{entry['_file']} [[phantom_gpu]] {entry['name']}"
+            for kind in ("gpu", "gpu_capability"):
+                if not any(row["match"] in entry["product"] for row in tables.get(kind, [])):
+                    self.complain(where, f"no [[{kind}]] matches {entry['product']!r}")
+            for device in entry.get("devices", []):
+                if of_device.setdefault(device, entry["name"]) != entry["name"]:
+                    self.complain(where, f"device {device} is also one of {of_device[device]}")
+
     def lint_rules(self, rules):
         code = "\n".join(text for path, text in self.code.items() if "lint" in path.parts)
         quoted = set(re.findall(r'"([a-z0-9]+(?:\.[a-z0-9-]+)+)"', code))
@@ -173,6 +187,7 @@ class Checker:
         self.variables(tables.get("variable", []))
         self.lint_rules(tables.get("lint", []))
         self.glossary(tables)
+        self.phantom_gpus(tables)
 
 
 def main():

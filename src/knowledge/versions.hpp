@@ -61,6 +61,7 @@ struct GpuArchitecture {
   std::uint32_t last_driver;      // branch; 0: still supported
   std::string_view first_nccl;    // empty: no source
   double nvlink_model;            // GB/s of one link in one direction in NCCL's own model; 0: none
+  std::uint32_t nvlink_version;   // 4 is NVLink 4; 0: no GPU of it has any
   std::string_view source;
 };
 const GpuArchitecture* find_architecture(std::string_view capability);

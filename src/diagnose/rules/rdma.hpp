@@ -8,6 +8,7 @@
 
 #include "diagnose/rule.hpp"
 #include "model/machine.hpp"
+#include "model/nccl_names.hpp"
 
 namespace angio::diagnose::rdma {
 
@@ -52,15 +53,10 @@ struct Trouble {
 };
 void fire_grouped(const std::vector<Trouble>& troubles, Outcome& outcome);
 
-// NCCL's list of names: leading ^ excludes, leading = makes names exact; then prefixes by comma.
-struct NameList {
-  bool exclude = false;
-  bool exact = false;
-  std::vector<std::string_view> names;  // with ":port" where the list has it
-};
-NameList parse_names(std::string_view value);
-std::string_view device_part(std::string_view name);  // without ":port"
-bool takes(const NameList& list, std::string_view name);
+using model::device_part;
+using model::NameList;
+using model::parse_names;
+using model::takes;
 bool takes(const NameList& list, const PortRef& ref);
 // What the process's NCCL takes; the machine's setting counts where the process has none. Null: all.
 const model::Setting* hca_setting(const model::Machine& machine, const model::Process* process);
