@@ -196,7 +196,23 @@ bool add_ring(Parser& parser, const Message& message, std::uint32_t channel, Sca
   return true;
 }
 
-// Behind "Channel " and, up to 2.5, "Ring ".
+// "0 -> 7 -> 6" behind "Ring 00 : ": before, this rank, after.
+bool add_ring_hop(Parser& parser, const Message& message, std::uint32_t channel, Scan scan) {
+  std::uint32_t before = 0;
+  std::uint32_t self = 0;
+  RingHop hop{channel, 0};
+  if (!scan.number(before) || !scan.eat(" -> ") || !scan.number(self) || !scan.eat(" -> ") ||
+      !scan.number(hop.next) || !scan.done())
+    return false;
+  const auto index = parser.init_rank(message);
+  if (index == Members::kNone || channel >= kMaxChannels) return true;
+  Member& member = parser.members().at(index);
+  if (member.ring_hops.size() < kMaxChannels && (!member.rank.rank || *member.rank.rank == self))
+    member.ring_hops.push_back(hop);
+  return true;
+}
+
+// Behind "Channel " and, up to 2.5 and for the hops of a ring, "Ring ".
 bool read_channel(Parser& parser, const Message& message, Scan scan) {
   Line line;
   if (!scan.number(line.channel)) return false;
@@ -204,6 +220,7 @@ bool read_channel(Parser& parser, const Message& message, Scan scan) {
   if (!scan.eat(" : ")) return false;
   if (scan.peek() == ' ') return add_ring(parser, message, line.channel, scan);
   if (read_line(scan, line)) return add_connection(parser, message, line);
+  if (add_ring_hop(parser, message, line.channel, scan)) return true;
   std::uint32_t rank = 0;
   Scan ring = scan;
   if (has_second && ring.number(rank) && (ring.done() || ring.peek() == ' ') &&

@@ -244,6 +244,35 @@ void Members::join_cut(Group& from, Group& into, std::uint32_t target) {
   from.members.clear();
 }
 
+// NCCL cuts the line of a ring at about 28 ranks; where every rank says its successor, the ring is made of
+// those. The last number of a cut line may be cut too, so nothing of it but its first is taken.
+void Members::complete_rings(Group& group) const {
+  const std::size_t ranks = group.facts.nranks;
+  if (ranks < 2 || group.members.size() < ranks) return;     // bounds the tables by what was read
+  std::map<std::uint32_t, std::vector<std::uint32_t>> next;  // by channel
+  for (const model::NcclRing& ring : group.facts.rings)
+    if (ring.order.size() < ranks) next[ring.channel].assign(ranks, kNone);
+  if (next.empty()) return;
+  for (const std::uint32_t member : group.members) {
+    const Member& one = members_[member];
+    if (!one.rank.rank || *one.rank.rank >= ranks) continue;
+    for (const RingHop& hop : one.ring_hops)
+      if (const auto found = next.find(hop.channel); found != next.end() && hop.next < ranks)
+        found->second[*one.rank.rank] = hop.next;
+  }
+  for (model::NcclRing& ring : group.facts.rings) {
+    const auto found = next.find(ring.channel);
+    if (found == next.end() || ring.order.front() >= ranks) continue;
+    std::vector<std::uint32_t> order{ring.order.front()};
+    while (order.size() <= ranks) {
+      const std::uint32_t rank = found->second[order.back()];
+      if (rank == kNone || rank == order.front()) break;
+      order.push_back(rank);
+    }
+    if (order.size() == ranks) ring.order = std::move(order);
+  }
+}
+
 std::vector<model::NcclCommunicator> Members::take() {
   settle_rest();
   join_cut();
@@ -254,6 +283,7 @@ std::vector<model::NcclCommunicator> Members::take() {
       constexpr std::uint32_t kLast = 0xffffffffU;
       return members_[a].rank.rank.value_or(kLast) < members_[b].rank.rank.value_or(kLast);
     });
+    complete_rings(group);
     for (const auto member : group.members) {
       members_[member].rank.calls = members_[member].calls.finish();
       group.facts.ranks.push_back(std::move(members_[member].rank));

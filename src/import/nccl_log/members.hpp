@@ -23,6 +23,12 @@ inline constexpr std::size_t kMaxPatterns = 32;
 inline constexpr std::size_t kMaxChannels = 128;  // NCCL has 64 (MAXCHANNELS in nccl/src/include/device.h)
 inline constexpr std::size_t kMaxMembers = std::size_t{1} << 22U;
 
+// The rank after this one in the ring of a channel: "Ring 00 : 6 -> 7 -> 0".
+struct RingHop {
+  std::uint32_t channel = 0;
+  std::uint32_t next = 0;
+};
+
 struct Member {
   CallTrace calls;  // first: it is touched by every call
   model::NcclRank rank;
@@ -30,6 +36,7 @@ struct Member {
   std::uint32_t nranks = 0;
   bool has_start = false;  // this version announces the start of an init: what follows is of this rank
   std::vector<std::uint32_t> ways;  // beside rank.connections: which of rank.transports
+  std::vector<RingHop> ring_hops;   // to complete rings whose line NCCL cut
 };
 
 struct Group {
@@ -73,6 +80,7 @@ class Members {
   std::uint32_t guess_group(const Identity& identity, std::string_view host, std::optional<int> device);
   void move(std::uint32_t member, std::uint32_t target);
   void settle_rest();
+  void complete_rings(Group& group) const;
   void join_cut();
   void join_cut(Group& from, Group& into, std::uint32_t target);
 

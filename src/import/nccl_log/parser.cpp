@@ -340,6 +340,15 @@ void Parser::count_unknown(const Message& message) {
     file().unknown.push_back({keep_text(message.text), message.source});
 }
 
+namespace {
+
+// Both are small numbers: side by side, for an exclusive or would give one key to several pairs.
+std::uint64_t device_key(const Message& message, int device) {
+  return (std::uint64_t{message.process} << 32U) | static_cast<std::uint32_t>(device);
+}
+
+}  // namespace
+
 std::uint32_t Parser::new_rank(const Message& message) {
   const auto member = members_.add(message.process, message.source);
   if (member == Members::kNone) {
@@ -354,7 +363,7 @@ std::uint32_t Parser::new_rank(const Message& message) {
 void Parser::remember_device(const Message& message, std::uint32_t member) {
   const auto device =
       members_.at(member).rank.cuda_device ? members_.at(member).rank.cuda_device : message.envelope->device;
-  if (device) device_members_.put(mix(message.process, static_cast<std::uint64_t>(*device) + 1), member);
+  if (device) device_members_.put(device_key(message, *device), member);
   ++ranks_told_;
 }
 
@@ -367,7 +376,7 @@ std::uint32_t Parser::init_rank(const Message& message) {
   }
   const auto device = message.envelope->device;
   if (device) {
-    const auto other = device_members_.find(mix(message.process, static_cast<std::uint64_t>(*device) + 1));
+    const auto other = device_members_.find(device_key(message, *device));
     if (other != Index::kNone && members_.at(other).has_start) return other;
   }
   return new_rank(message);
@@ -377,7 +386,7 @@ std::uint32_t Parser::rank(const Message& message) {
   const auto member = threads_[message.thread].member;
   if (member != Members::kNone) return member;
   if (const auto device = message.envelope->device) {
-    const auto other = device_members_.find(mix(message.process, static_cast<std::uint64_t>(*device) + 1));
+    const auto other = device_members_.find(device_key(message, *device));
     if (other != Index::kNone) return other;
   }
   const auto& all = members_.of_process(message.process);

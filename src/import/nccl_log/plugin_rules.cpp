@@ -146,6 +146,12 @@ bool read_tuner(Parser& parser, const Message& message, Scan scan) {
   return add(parser, message, said);
 }
 
+// "TUNER/Angio: line 9: allreduce of 65536 B -> tree ll": what Angio's own tuner says of its table.
+bool read_own_tuner(Parser& parser, const Message& message, Scan scan) {
+  if (!scan.eat(": ")) return false;
+  return add(parser, message, {Kind::kTuner, Outcome::kMentioned, scan.rest(), {}});
+}
+
 bool read_external(Parser& parser, const Message& message, Scan scan) {
   return add(parser, message, {Kind::kNet, Outcome::kLoaded, scan.rest(), {}});
 }
@@ -174,6 +180,7 @@ std::span<const Rule> plugin_rules() {
   static constexpr auto kRules = std::to_array<Rule>({
       {"NET/Plugin", read_kind<Kind::kNet>},
       {"TUNER/Plugin", read_kind<Kind::kTuner>},
+      {"TUNER/Angio", read_own_tuner},
       {"PROFILER/Plugin", read_kind<Kind::kProfiler>},
       {"ENV/Plugin", read_kind<Kind::kEnv>},
       {"GIN/Plugin", read_kind<Kind::kGin>},
