@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "diagnose/doctor.hpp"
 #include "diagnose/rule.hpp"
+#include "diagnose/wording.hpp"
 #include "knowledge/knowledge.hpp"
 
 namespace angio::diagnose {
@@ -16,59 +17,6 @@ using model::Finding;
 using model::Machine;
 
 namespace {
-
-bool is_word(std::string_view text) {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
-}
-
-// {name} becomes its word; a name nobody filled becomes <name>, for the reader to fill. Other braces stay.
-std::string fill(std::string_view text, const std::map<std::string, std::string>& words) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t open = text.find('{');
-    out += text.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const std::size_t close = text.find('}', open);
-    if (close == std::string_view::npos) return out += text.substr(open);
-    const std::string_view name = text.substr(open + 1, close - open - 1);
-    if (!is_word(name)) {
-      out += '{';
-      text.remove_prefix(open + 1);
-      continue;
-    }
-    const auto word = words.find(std::string(name));
-    out += word != words.end() ? word->second : "<" + std::string(name) + ">";
-    text.remove_prefix(close + 1);
-  }
-  return out;
-}
-
-Finding make_finding(const knowledge::RuleText& text, const Machine& machine, Draft draft) {
-  draft.words.emplace("node", machine.name);
-  if (!draft.devices.empty()) draft.words.emplace("device", draft.devices.front());
-  draft.words.emplace("devices", join(draft.devices, ", "));
-
-  Finding finding;
-  finding.rule = text.id;
-  finding.severity = draft.severity.value_or(text.severity);
-  finding.confidence = text.confidence;
-  finding.layer = text.layer;
-  finding.node = machine.name;
-  finding.title = std::move(draft.title);
-  finding.devices = std::move(draft.devices);
-  finding.evidence = std::move(draft.evidence);
-  finding.cost = std::move(draft.cost);
-  finding.rank = draft.rank;
-  for (const knowledge::FixText& fix : text.fixes) {
-    if (!fix.when.empty() && !draft.words.contains(std::string(fix.when))) continue;
-    finding.fixes.push_back({fill(fix.text, draft.words), fill(fix.command, draft.words),
-                             fill(fix.risk, draft.words), fix.needs_root, fix.needs_reboot});
-  }
-  finding.disprove = fill(text.disprove, draft.words);
-  finding.sources.assign(text.sources.begin(), text.sources.end());
-  return finding;
-}
 
 // What stands in the way of every value that NVML gives; empty when nothing does, or when nobody knows.
 std::string nvml_trouble(const Machine& machine) {
@@ -97,7 +45,7 @@ void run_rule(const Rule& rule, const Machine& machine, Diagnosis& diagnosis) {
   Outcome outcome;
   rule.check(machine, outcome);
   for (Draft& draft : outcome.drafts) {
-    diagnosis.findings.push_back(make_finding(*text, machine, std::move(draft)));
+    diagnosis.findings.push_back(make_finding(*text, machine.name, std::move(draft)));
   }
   for (Outcome::Gap& gap : outcome.gaps) {
     std::string help = gap.asked == Asked::kNvml ? nvml_trouble(machine) : std::string();

@@ -16,6 +16,8 @@ TEST(Engine, EachRuleHasWordsAndEachWordsARule) {
     EXPECT_NE(knowledge::find_rule(rule.id), nullptr) << rule.id << " has no entry in data/rules";
   }
   for (const knowledge::RuleText& text : knowledge::rules()) {
+    if (text.id.starts_with("dryrun."))
+      continue;  // over two runs: src/dryrun/against.cpp, with a test of its own
     EXPECT_TRUE(in_code.contains(text.id)) << text.id << " has no check";
   }
 }
