@@ -86,30 +86,6 @@ std::string run_line(const NcclLog& log) {
   return join(parts, " ");
 }
 
-std::string device_words(const NcclNetwork& network) {
-  const auto& devices = network.virtual_devices.empty() ? network.devices : network.virtual_devices;
-  const std::string label = network.plugin.empty() ? "" : network.plugin + ": ";
-  if (devices.empty()) return label + "no device";
-  std::map<std::string, std::vector<std::string>> kinds;
-  for (const NcclNetDevice& device : devices) {
-    std::string kind = device.link;
-    if (device.speed_mbps)
-      kind += (kind.empty() ? "" : " ") + in_words(BitsPerSecond{*device.speed_mbps * 1e6});
-    kinds[kind].push_back(device.name);
-  }
-  std::vector<std::string> parts;
-  for (const auto& [kind, names] : kinds)
-    parts.push_back(short_list(names, 8) + (kind.empty() ? "" : " (" + kind + ")"));
-  return label + join(parts, "; ");
-}
-
-// The line with the list is not in the log: names of single lines, in the order in which they came.
-bool is_fragment(const NcclLog& log, const NcclNetwork& network) {
-  return network.plugin.empty() && std::ranges::any_of(log.networks, [](const NcclNetwork& other) {
-           return !other.plugin.empty() && !other.devices.empty();
-         });
-}
-
 // Ranks of which no line is there, where most are.
 std::string absent_words(const NcclLog& log) {
   const NcclCommunicator* world = world_of(log);
@@ -133,81 +109,10 @@ void add_networks(const NcclLog& log, Fields& fields) {
   for (const auto& [name, processes] : used)
     parts.push_back(used.size() == 1 ? name : fmt::format("{} in {} processes", name, processes));
   add(fields, "network", join(parts, "; "));
-  std::map<std::string, std::vector<std::string>> lists;
-  for (const NcclNetwork& network : log.networks)
-    if (!is_fragment(log, network)) lists[device_words(network)].push_back(network.host);
-  std::size_t shown = 0;
-  for (const auto& [words, hosts] : lists) {
-    if (shown++ >= 4) {
-      add(fields, "", fmt::format("and {} other lists of devices", lists.size() - 4));
-      break;
-    }
-    add(fields, shown == 1 ? "devices" : "", words + (lists.size() > 1 ? ", " + short_list(hosts, 2) : ""));
-  }
-}
-
-std::string gdr_words(const NcclLog& log) {
-  std::uint64_t direct = 0;
-  std::uint64_t staged = 0;
-  for (const NcclCommunicator& communicator : log.communicators)
-    for (const NcclRank& rank : communicator.ranks)
-      for (const NcclTransportCount& count : rank.transports)
-        if (count.transport == model::NcclTransport::kNet && to_lower(count.net) != "socket")
-          (count.gdr ? direct : staged) += count.count;
-  if (direct + staged != 0) return fmt::format("{} of {} connections between nodes", direct, direct + staged);
-  std::size_t on = 0;
-  for (const model::NcclGdrPair& pair : log.gdr)
-    on += pair.enabled ? 1 : 0;
-  if (!log.gdr.empty())
-    return fmt::format("possible for {} of {} pairs of GPU and adapter", on, log.gdr.size());
-  return "";
-}
-
-std::string channel_words(const NcclLog& log) {
-  const NcclCommunicator* world = world_of(log);
-  if (world == nullptr) return "";
-  for (const NcclRank& rank : world->ranks) {
-    if (!rank.coll_channels) continue;
-    std::vector<std::string> parts{fmt::format("{} collective", *rank.coll_channels)};
-    if (rank.nvls_channels) parts.push_back(fmt::format("{} NVLS", *rank.nvls_channels));
-    if (rank.collnet_channels) parts.push_back(fmt::format("{} CollNet", *rank.collnet_channels));
-    if (rank.p2p_channels) parts.push_back(fmt::format("{} point to point", *rank.p2p_channels));
-    return join(parts, ", ");
-  }
-  return "";
-}
-
-std::string_view pattern_name(int pattern) {
-  switch (pattern) {
-    case 1:
-      return "balanced tree";
-    case 2:
-      return "split tree";
-    case 3:
-      return "tree";
-    case 4:
-      return "ring";
-    case 5:
-      return "NVLS";
-    case 6:
-      return "CollNet";
-    default:
-      return "graph";
-  }
-}
-
-void add_patterns(const NcclLog& log, Fields& fields) {
-  const NcclCommunicator* world = world_of(log);
-  if (world == nullptr) return;
-  std::set<int> seen;
-  for (const model::NcclPattern& pattern : world->patterns) {
-    if (pattern.channels == 0 || !seen.insert(pattern.pattern).second) continue;
-    add(fields, seen.size() == 1 ? "graphs" : "",
-        fmt::format("{}: {} channels of {} GB/s within a node ({}){}", pattern_name(pattern.pattern),
-                    pattern.channels, pattern.bw_intra, pattern.type_intra,
-                    world->nodes.value_or(2) > 1
-                        ? fmt::format(", {} GB/s between nodes ({})", pattern.bw_inter, pattern.type_inter)
-                        : std::string()));
+  bool first = true;
+  for (const std::string& words : device_words(log)) {
+    add(fields, first ? "devices" : "", words);
+    first = false;
   }
 }
 
@@ -366,8 +271,10 @@ void add_communicators(const NcclLog& log, Document& document) {
         Tone::kQuiet)});
 }
 
+}  // namespace
+
 // Lines of failure as they stand, causes before echoes; findings below say what they mean.
-void add_events(const NcclLog& log, Document& document) {
+void add_log_events(const NcclLog& log, Document& document) {
   Fields fields;
   std::size_t shown = 0;
   std::size_t all = 0;
@@ -387,8 +294,6 @@ void add_events(const NcclLog& log, Document& document) {
   if (!fields.rows.empty()) document.blocks.emplace_back(std::move(fields));
 }
 
-}  // namespace
-
 void add_log_facts(const NcclLog& log, Document& document) {
   if (const std::string run = run_line(log); !run.empty())
     document.blocks.emplace_back(report::Paragraph{toned(printable(run), Tone::kStrong)});
@@ -402,7 +307,11 @@ void add_log_facts(const NcclLog& log, Document& document) {
     if (!process.bootstrap_interface.empty()) interfaces.insert(process.bootstrap_interface);
   add(fields, "bootstrap", short_list({interfaces.begin(), interfaces.end()}));
   add(fields, "channels", channel_words(log));
-  add_patterns(log, fields);
+  bool first = true;
+  for (const std::string& graph : graph_words(log)) {
+    add(fields, first ? "graphs" : "", graph);
+    first = false;
+  }
   add(fields, "init", init_words(log));
   for (const model::NcclTopologyFile& file : log.topology_files) {
     if (file.path.empty()) continue;
@@ -415,7 +324,7 @@ void add_log_facts(const NcclLog& log, Document& document) {
   add_communicators(log, document);
   add_transports(log, document);
   add_choices(log, document);
-  add_events(log, document);
+  add_log_events(log, document);
 }
 
 void add_rank_facts(const NcclLog& log, std::uint32_t number, Document& document) {

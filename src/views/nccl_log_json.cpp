@@ -138,6 +138,7 @@ Json patterns_json(const NcclCommunicator& communicator) {
   Json list = Json::array();
   for (const model::NcclPattern& pattern : communicator.patterns)
     list.push_back(Json::object({{"pattern", pattern.pattern},
+                                 {"cross_nic", pattern.cross_nic},
                                  {"channels", pattern.channels},
                                  {"intra_gigabytes_per_second", pattern.bw_intra},
                                  {"inter_gigabytes_per_second", pattern.bw_inter},

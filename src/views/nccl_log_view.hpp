@@ -42,6 +42,7 @@ Json log_json(const LogReport& report);
 // ---- parts, each in a file of its own
 void add_log_facts(const model::NcclLog& log, report::Document& document);
 void add_rank_facts(const model::NcclLog& log, std::uint32_t rank, report::Document& document);
+void add_log_events(const model::NcclLog& log, report::Document& document);  // warnings, causes first
 void add_ras(const model::NcclEvidence& evidence, report::Document& document);
 void add_watchdog(const model::NcclEvidence& evidence, report::Document& document);
 void add_inspector(const model::NcclEvidence& evidence, report::Document& document);

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "views/nccl_hops.hpp"
 #include "views/nccl_log_words.hpp"
+#include "views/nccl_ring_words.hpp"
 #include "views/nccl_rings_sheet.hpp"
 
 namespace angio::views {
@@ -31,38 +32,7 @@ struct Row {
   std::vector<std::uint32_t> ranks;
 };
 
-// Equal rings with their channels.
-struct Ring {
-  std::vector<std::uint32_t> order;
-  std::set<std::uint32_t> channels;
-};
-
-// The same ring may begin at another rank: turned so that the smallest comes first.
-std::vector<std::uint32_t> turned(std::vector<std::uint32_t> order) {
-  std::ranges::rotate(order, std::ranges::min_element(order));
-  return order;
-}
-
-std::vector<Ring> distinct_rings(const NcclCommunicator& communicator) {
-  std::vector<Ring> rings;
-  std::map<std::vector<std::uint32_t>, std::size_t> known;
-  for (const model::NcclRing& ring : communicator.rings) {
-    if (ring.order.empty() || ring.order.size() > kMostRanks) continue;
-    std::vector<std::uint32_t> order = turned(ring.order);
-    const auto [place, fresh] = known.emplace(order, rings.size());
-    if (fresh) rings.push_back({std::move(order), {}});
-    rings[place->second].channels.insert(ring.channel);
-  }
-  return rings;
-}
-
-const NcclCommunicator* with_rings(const NcclLog& log) {
-  const NcclCommunicator* found = nullptr;
-  for (const NcclCommunicator& communicator : log.communicators)
-    if (!communicator.rings.empty() && (found == nullptr || communicator.nranks > found->nranks))
-      found = &communicator;
-  return found;
-}
+using Ring = DistinctRing;
 
 const NcclCommunicator* with_trees(const NcclLog& log) {
   const NcclCommunicator* found = nullptr;
@@ -237,7 +207,7 @@ std::string description_of(const NcclCommunicator& communicator) {
 }
 
 std::optional<Drawing> draw(const NcclLog& log, bool rings, bool trees) {
-  const NcclCommunicator* communicator = rings ? with_rings(log) : nullptr;
+  const NcclCommunicator* communicator = rings ? communicator_with_rings(log) : nullptr;
   if (communicator == nullptr && trees) communicator = with_trees(log);
   if (communicator == nullptr) return std::nullopt;
   const Hops hops(log, *communicator);
