@@ -1,7 +1,5 @@
 #include "advise_command.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <memory>
 #include <optional>
@@ -14,6 +12,7 @@
 #include "command.hpp"
 #include "knowledge/knowledge.hpp"
 #include "load_machine.hpp"
+#include "options.hpp"
 #include "views/advice_view.hpp"
 
 namespace angio::app {
@@ -138,65 +137,52 @@ int run(const Options& options) {
               views::advice_json(*job, *advice));
 }
 
-void add_shape(CLI::App& command, Options& options) {
-  const CLI::Range count(1, 1 << 20);
+void add_shape(CommandLine& command, Options& options) {
+  constexpr int kMost = 1 << 20;
   plan::JobShape& job = options.job;
-  command.add_option("--gpus", job.gpus, "GPUs of the job")->type_name("N")->check(count);
-  command.add_option("--gpus-per-node", job.gpus_per_node, "GPUs of one node")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  command.add_option("--nodes", options.nodes, "Nodes of the job")->type_name("N")->check(count);
-  command.add_option("--params", options.parameters, "Parameters of the model: 7B, 1.5T")->type_name("N");
-  command.add_option("--dtype", options.type, "Type of gradients and activations")
-      ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp16", "fp8"}));
-  command.add_option("--tp", job.tensor, "Tensor-parallel ranks")->type_name("N")->check(count);
-  command.add_option("--pp", job.pipeline, "Pipeline stages")->type_name("N")->check(count);
-  command.add_option("--ep", job.expert, "Expert-parallel ranks")->type_name("N")->check(count);
-  command.add_option("--top-k", job.top_k, "Experts a token goes to")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  command.add_option("--sharding", options.sharding, "Data parallelism")
-      ->check(CLI::IsMember({"ddp", "fsdp"}));
-  command.add_option("--bucket", options.bucket, "Gradient bucket of DDP, 25MiB without it")
-      ->type_name("SIZE");
-  command.add_option("--layers", job.layers, "Layers of the model")->type_name("N")->check(count);
-  command.add_option("--hidden", job.hidden, "Hidden size")->type_name("N")->check(count);
-  command.add_option("--seq", job.sequence, "Tokens of a sequence")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 28));
-  command.add_option("--micro-batch", job.micro_batch, "Sequences at a time")->type_name("N")->check(count);
-  command.add_flag("--inference", job.inference, "Decoding, not training");
-  command.add_option("--message", options.message, "One AllReduce of this size instead of a model")
-      ->type_name("SIZE");
+  command.option("--gpus", job.gpus, "GPUs of the job").type_name("N").range(1, kMost);
+  command.option("--gpus-per-node", job.gpus_per_node, "GPUs of one node").type_name("N").range(1, 1024);
+  command.option("--nodes", options.nodes, "Nodes of the job").type_name("N").range(1, kMost);
+  command.option("--params", options.parameters, "Parameters of the model: 7B, 1.5T").type_name("N");
+  command.option("--dtype", options.type, "Type of gradients and activations")
+      .one_of({"fp32", "tf32", "bf16", "fp16", "fp8"});
+  command.option("--tp", job.tensor, "Tensor-parallel ranks").type_name("N").range(1, kMost);
+  command.option("--pp", job.pipeline, "Pipeline stages").type_name("N").range(1, kMost);
+  command.option("--ep", job.expert, "Expert-parallel ranks").type_name("N").range(1, kMost);
+  command.option("--top-k", job.top_k, "Experts a token goes to").type_name("N").range(1, 1024);
+  command.option("--sharding", options.sharding, "Data parallelism").one_of({"ddp", "fsdp"});
+  command.option("--bucket", options.bucket, "Gradient bucket of DDP, 25MiB without it").type_name("SIZE");
+  command.option("--layers", job.layers, "Layers of the model").type_name("N").range(1, kMost);
+  command.option("--hidden", job.hidden, "Hidden size").type_name("N").range(1, kMost);
+  command.option("--seq", job.sequence, "Tokens of a sequence").type_name("N").range(1, 1 << 28);
+  command.option("--micro-batch", job.micro_batch, "Sequences at a time").type_name("N").range(1, kMost);
+  command.flag("--inference", job.inference, "Decoding, not training");
+  command.option("--message", options.message, "One AllReduce of this size instead of a model")
+      .type_name("SIZE");
 }
 
 }  // namespace
 
-void setup_advise(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("advise", "Say what to bind, set and leave unset for a job");
+void setup_advise(CommandLine& app, int& exit_code) {
+  CommandLine command = app.subcommand("advise", "Say what to bind, set and leave unset for a job");
   const auto options = std::make_shared<Options>();
-  add_shape(*command, *options);
-  command->add_option("--snap", options->snapshot, "Take the hardware of a node from here")
-      ->type_name("FILE");
-  command->add_option("--gpu", options->job.gpu, "GPU model, for the bandwidth of its links")
-      ->type_name("NAME");
-  command->add_option("--link", options->link, "Between the GPUs of a node")
-      ->check(CLI::IsMember({"pcie", "nvlink", "nvswitch"}));
-  command->add_option("--network", options->network, "Between the nodes")
-      ->check(CLI::IsMember({"none", "ib", "roce", "ethernet", "efa"}));
-  command->add_option("--nics", options->job.adapters, "Adapters of one node")
-      ->type_name("N")
-      ->check(CLI::Range(1, 256));
-  command->add_option("--nic-gbps", options->job.adapter_gbits, "Rate of one adapter, Gb/s")
-      ->type_name("GBPS")
-      ->check(CLI::Range(0.1, 1e5));
-  command->add_option("--nccl", options->job.nccl, "Release of NCCL")->type_name("VERSION");
-  command->add_flag("--table", options->table, "Known scenarios, beside what popular advice says, and end");
-  command->add_flag("--libraries", options->libraries, "NCCL, MPI or UCX: criteria, and end");
-  command->add_flag("--sources", options->sources, "Name the source of every line");
-  command->add_option("--format", options->format, "How to say it")
-      ->check(CLI::IsMember({"terminal", "json"}));
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  add_shape(command, *options);
+  command.option("--snap", options->snapshot, "Take the hardware of a node from here").type_name("FILE");
+  command.option("--gpu", options->job.gpu, "GPU model, for the bandwidth of its links").type_name("NAME");
+  command.option("--link", options->link, "Between the GPUs of a node")
+      .one_of({"pcie", "nvlink", "nvswitch"});
+  command.option("--network", options->network, "Between the nodes")
+      .one_of({"none", "ib", "roce", "ethernet", "efa"});
+  command.option("--nics", options->job.adapters, "Adapters of one node").type_name("N").range(1, 256);
+  command.option("--nic-gbps", options->job.adapter_gbits, "Rate of one adapter, Gb/s")
+      .type_name("GBPS")
+      .range(0.1, 1e5);
+  command.option("--nccl", options->job.nccl, "Release of NCCL").type_name("VERSION");
+  command.flag("--table", options->table, "Known scenarios, beside what popular advice says, and end");
+  command.flag("--libraries", options->libraries, "NCCL, MPI or UCX: criteria, and end");
+  command.flag("--sources", options->sources, "Name the source of every line");
+  command.option("--format", options->format, "How to say it").one_of({"terminal", "json"});
+  command.callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace angio::app

@@ -1,6 +1,5 @@
 #include "bench_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "bench_compare.hpp"
 #include "command.hpp"
 #include "host/libraries.hpp"
+#include "options.hpp"
 #include "probe/live_root.hpp"
 #include "probe/machine_probe.hpp"
 #include "views/bench_memory_view.hpp"
@@ -115,35 +115,33 @@ int measure_memory(const Options& options) {
   return signal != 0 && shown == kOk ? kSignalled + signal : shown;
 }
 
-void setup_memory(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand(
-      "memory", "Bandwidth and latency from the CPUs of each node to the memory of each");
+void setup_memory(CommandLine& bench, int& exit_code) {
+  CommandLine command =
+      bench.subcommand("memory", "Bandwidth and latency from the CPUs of each node to the memory of each");
   const auto options = std::make_shared<Options>();
-  command->add_option("--nodes", options->nodes, "Only these nodes: 0,1 or 0-3")->type_name("LIST");
-  command
-      ->add_option("--size", options->size, "Buffer on each node; else beyond the caches, 256 MiB at least")
-      ->type_name("SIZE");
-  command->add_option("--threads", options->threads, "Threads on each node; else one a core")
-      ->type_name("N")
-      ->check(CLI::Range(1, 65536));
-  command->add_option("--seconds", options->seconds, "Time for each figure; else 0.4")
-      ->type_name("S")
-      ->check(CLI::Range(0.001, 3600.0));
-  command->add_flag("--cache-lines", options->cache_lines, "Also hand a cache line between every two cores");
-  command->add_option("--format", options->format, "How to show it")
-      ->check(CLI::IsMember({"terminal", "json"}));
-  command->add_option("--out", options->out, "Write here, not to standard output")->type_name("FILE");
-  command->callback([options, &exit_code] { exit_code = measure_memory(*options); });
+  command.option("--nodes", options->nodes, "Only these nodes: 0,1 or 0-3").type_name("LIST");
+  command.option("--size", options->size, "Buffer on each node; else beyond the caches, 256 MiB at least")
+      .type_name("SIZE");
+  command.option("--threads", options->threads, "Threads on each node; else one a core")
+      .type_name("N")
+      .range(1, 65536);
+  command.option("--seconds", options->seconds, "Time for each figure; else 0.4")
+      .type_name("S")
+      .range(0.001, 3600.0);
+  command.flag("--cache-lines", options->cache_lines, "Also hand a cache line between every two cores");
+  command.option("--format", options->format, "How to show it").one_of({"terminal", "json"});
+  command.option("--out", options->out, "Write here, not to standard output").type_name("FILE");
+  command.callback([options, &exit_code] { exit_code = measure_memory(*options); });
 }
 
 }  // namespace
 
-void setup_bench(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("bench", "Measure memory between nodes, or one command against another");
-  command->require_subcommand(1);
-  setup_memory(*command, exit_code);
-  setup_bench_compare(*command, exit_code);
+void setup_bench(CommandLine& app, int& exit_code) {
+  CommandLine command =
+      app.subcommand("bench", "Measure memory between nodes, or one command against another");
+  command.require_subcommand();
+  setup_memory(command, exit_code);
+  setup_bench_compare(command, exit_code);
 }
 
 }  // namespace angio::app

@@ -1,6 +1,5 @@
 #include "bench_compare.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "bench/interrupts.hpp"
 #include "command.hpp"
 #include "experiment/comparison.hpp"
+#include "options.hpp"
 #include "views/bench_compare_view.hpp"
 
 namespace angio::app {
@@ -176,52 +176,47 @@ int compare(const Options& options) {
   return shown != kOk ? shown : exit_of(comparison, signal);
 }
 
-void add_metric_options(CLI::App& command, Options& options) {
+void add_metric_options(CommandLine& command, Options& options) {
   command
-      .add_option("--metric", options.metric,
-                  "Judge by the last match of this pattern's first group; else wall time")
-      ->type_name("REGEX");
-  command.add_flag("--last-number", options.last_number, "Judge by the last number printed");
-  command.add_flag("--higher-is-better", options.higher, "Say which of the two is better by the metric");
-  command.add_flag("--lower-is-better", options.lower, "Likewise");
+      .option("--metric", options.metric,
+              "Judge by the last match of this pattern's first group; else wall time")
+      .type_name("REGEX");
+  command.flag("--last-number", options.last_number, "Judge by the last number printed");
+  command.flag("--higher-is-better", options.higher, "Say which of the two is better by the metric");
+  command.flag("--lower-is-better", options.lower, "Likewise");
 }
 
 }  // namespace
 
-void setup_bench_compare(CLI::App& bench, int& exit_code) {
-  CLI::App* command =
-      bench.add_subcommand("compare", "Run a command bound and unbound in turns and say what that proves");
+void setup_bench_compare(CommandLine& bench, int& exit_code) {
+  CommandLine command =
+      bench.subcommand("compare", "Run a command bound and unbound in turns and say what that proves");
   const auto options = std::make_shared<Options>();
-  command->add_option("command", options->command, "After --: the command; its standard input is empty")
-      ->type_name("COMMAND");
-  command->add_option("--runs", options->runs, "Runs of each; else 10")
-      ->type_name("N")
-      ->check(CLI::Range(2, 100000));
-  command->add_option("--warmup", options->warm_up, "Runs of each before, not counted; else 1")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000));
-  command->add_option("--a", options->a, "First way: label and options of angio run; else \"unbound:\"")
-      ->type_name("'LABEL: OPTIONS'");
-  command->add_option("--b", options->b, "Second way; else \"bound: --ranks 1\"")
-      ->type_name("'LABEL: OPTIONS'");
-  command->add_option("--before", options->before, "With --after: two shell commands instead")
-      ->type_name("'COMMAND'");
-  command->add_option("--after", options->after, "See --before")->type_name("'COMMAND'");
-  add_metric_options(*command, *options);
+  command.option("command", options->command, "After --: the command; its standard input is empty")
+      .type_name("COMMAND");
+  command.option("--runs", options->runs, "Runs of each; else 10").type_name("N").range(2, 100000);
+  command.option("--warmup", options->warm_up, "Runs of each before, not counted; else 1")
+      .type_name("N")
+      .range(0, 1000);
+  command.option("--a", options->a, "First way: label and options of angio run; else \"unbound:\"")
+      .type_name("'LABEL: OPTIONS'");
+  command.option("--b", options->b, "Second way; else \"bound: --ranks 1\"").type_name("'LABEL: OPTIONS'");
+  command.option("--before", options->before, "With --after: two shell commands instead")
+      .type_name("'COMMAND'");
+  command.option("--after", options->after, "See --before").type_name("'COMMAND'");
+  add_metric_options(command, *options);
+  command.option("--order", options->order, "random within each pair, or abba in fixed turns; else random")
+      .one_of({"abba", "random"});
+  command.option("--seed", options->seed, "Of the random order; else one by chance, printed").type_name("N");
   command
-      ->add_option("--order", options->order, "random within each pair, or abba in fixed turns; else random")
-      ->check(CLI::IsMember({"abba", "random"}));
-  command->add_option("--seed", options->seed, "Of the random order; else one by chance, printed")
-      ->type_name("N");
-  command
-      ->add_option("--resolve", options->resolve,
-                   "Say how many runs would tell a difference of so many percent; else 1")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.01, 100.0));
-  command->add_option("--format", options->format, "How to show it; json has every run")
-      ->check(CLI::IsMember({"terminal", "json"}));
-  command->add_option("--out", options->out, "Write here, not to standard output")->type_name("FILE");
-  command->callback([options, &exit_code] { exit_code = compare(*options); });
+      .option("--resolve", options->resolve,
+              "Say how many runs would tell a difference of so many percent; else 1")
+      .type_name("PERCENT")
+      .range(0.01, 100.0);
+  command.option("--format", options->format, "How to show it; json has every run")
+      .one_of({"terminal", "json"});
+  command.option("--out", options->out, "Write here, not to standard output").type_name("FILE");
+  command.callback([options, &exit_code] { exit_code = compare(*options); });
 }
 
 }  // namespace angio::app

@@ -1,6 +1,5 @@
 #include "collect_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/text.hpp"
 #include "host/clock.hpp"
 #include "host/discreet.hpp"
+#include "options.hpp"
 #include "probe/live_root.hpp"
 #include "probe/machine_probe.hpp"
 #include "probe/place.hpp"
@@ -192,16 +192,15 @@ int collect(const Options& options) {
 
 }  // namespace
 
-void setup_collect(CLI::App& app, int& exit_code) {
+void setup_collect(CommandLine& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("collect", "Write what this machine is into one .snap file");
-  command->add_option("--out", options->out, "File to write (HOST.snap); - is standard output")
-      ->type_name("FILE");
-  command->add_flag("--scrub", options->scrub, "Replace serials, GUIDs, names and addresses");
-  command->add_option("--pid", options->processes, "Also this process (repeatable)")->type_name("PID");
-  command->add_option("--job", options->job, "Put this file of the job in (repeatable)")->type_name("FILE");
-  command->add_option("--root", options->root, "Read a captured tree, not this machine")->type_name("DIR");
-  command->callback([options, &exit_code] { exit_code = collect(*options); });
+  CommandLine command = app.subcommand("collect", "Write what this machine is into one .snap file");
+  command.option("--out", options->out, "File to write (HOST.snap); - is standard output").type_name("FILE");
+  command.flag("--scrub", options->scrub, "Replace serials, GUIDs, names and addresses");
+  command.option("--pid", options->processes, "Also this process (repeatable)").type_name("PID");
+  command.option("--job", options->job, "Put this file of the job in (repeatable)").type_name("FILE");
+  command.option("--root", options->root, "Read a captured tree, not this machine").type_name("DIR");
+  command.callback([options, &exit_code] { exit_code = collect(*options); });
 }
 
 }  // namespace angio::app

@@ -6,6 +6,6 @@
 
 namespace angio::app {
 
-void setup_collect(CLI::App& app, int& exit_code);
+void setup_collect(CommandLine& app, int& exit_code);
 
 }  // namespace angio::app

@@ -11,11 +11,9 @@
 #include "base/error.hpp"
 #include "report/document.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace angio::app {
+
+class CommandLine;
 
 // The promised exit codes.
 enum ExitCode : int {
@@ -26,22 +24,16 @@ enum ExitCode : int {
   kBug = 4,
 };
 
-// <verb>_command.hpp declares `void setup_<verb>(CLI::App& app, int& exit_code);`. It adds the subcommand
+// <verb>_command.hpp declares `void setup_<verb>(CommandLine& app, int& exit_code);`. It adds the subcommand
 // to app; the subcommand's callback does the work and stores an ExitCode. The table is in commands.cpp.
+// Without a setup it is a part of another command, which starts it, and no help knows it.
 struct Command {
   const char* name;
-  void (*setup)(CLI::App& app, int& exit_code);
+  void (*setup)(CommandLine& app, int& exit_code);
   // For a command that starts another program: what stands behind its own options is not ours to parse, and
   // how signals are handled is not ours to change. Gets the words from the command's name on.
   int (*run_words)(int argc, char** argv) = nullptr;
 };
-
-// Parses argv with app, runs the callback of the chosen command and returns the exit code it stored; prints
-// help, version and usage errors.
-int parse_and_run(CLI::App& app, int argc, char** argv, const int& exit_code);
-
-// The look of every help text.
-void style_help(CLI::App& app);
 
 // Every command, in the order of the help.
 std::span<const Command> commands();

@@ -7,14 +7,18 @@
 #include "command.hpp"
 #include "compat_command.hpp"
 #include "doctor_command.hpp"
+#include "dryrun_command.hpp"
+#include "dryrun_node.hpp"
 #include "explain_command.hpp"
 #include "lint_command.hpp"
 #include "log_command.hpp"
 #include "nccl_topo_command.hpp"
 #include "plan_command.hpp"
+#include "profile_command.hpp"
 #include "ps_command.hpp"
 #include "run_command.hpp"
 #include "topo_command.hpp"
+#include "tuner_command.hpp"
 
 namespace angio::app {
 
@@ -27,13 +31,17 @@ std::span<const Command> commands() {
       Command{"log", setup_log},
       Command{"lint", setup_lint},
       Command{"nccl-topo", setup_nccl_topo},
+      Command{"dryrun", setup_dryrun},
       Command{"plan", setup_plan},
       Command{"run", setup_run, run_words},
       Command{"ps", setup_ps},
+      Command{"tuner", setup_tuner},
+      Command{"profile", setup_profile},
       Command{"bench", setup_bench},
       Command{"compat", setup_compat},
       Command{"advise", setup_advise},
       Command{"explain", setup_explain},
+      Command{"dryrun-node", nullptr, run_dryrun_node_words},  // of angio dryrun
   };
   // clang-format on
   return kCommands;

@@ -1,6 +1,5 @@
 #include "compat_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "command.hpp"
 #include "compat/check.hpp"
 #include "load_machine.hpp"
+#include "options.hpp"
 #include "views/compat_view.hpp"
 
 namespace angio::app {
@@ -136,28 +136,26 @@ void sort_words(Options& options) {
 
 }  // namespace
 
-void setup_compat(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("compat", "Say whether driver, CUDA, NCCL and the rest fit each other");
+void setup_compat(CommandLine& app, int& exit_code) {
+  CommandLine command =
+      app.subcommand("compat", "Say whether driver, CUDA, NCCL and the rest fit each other");
   const auto options = std::make_shared<Options>();
-  command->add_option("version", options->words, "driver=535.54.03 cuda=12.3 nccl=2.16.2 …; none: this host")
-      ->type_name("PART=VERSION");
-  command->add_option("--snap", options->machines, "Versions of these snapshots or captured trees")
-      ->type_name("FILE");
-  command->add_flag("--live", options->live, "Versions of this host, together with the others named");
+  command.option("version", options->words, "driver=535.54.03 cuda=12.3 nccl=2.16.2 …; none: this host")
+      .type_name("PART=VERSION");
+  command.option("--snap", options->machines, "Versions of these snapshots or captured trees")
+      .type_name("FILE");
+  command.flag("--live", options->live, "Versions of this host, together with the others named");
   command
-      ->add_option("--file", options->texts,
-                   "Pasted output of pip, nvidia-smi, ofed_info …; - is standard input")
-      ->type_name("TEXT")
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_flag("--features", options->features, "List what the NCCL brings, by release");
-  command->add_flag("--parts", options->parts, "List the words for PART and end");
-  command->add_option("--format", options->format, "How to say it")
-      ->check(CLI::IsMember({"terminal", "json"}));
-  command->add_option("--fail-on", options->fail_on, "Exit with 1 for this or worse")
-      ->check(CLI::IsMember({"never", "fails", "unknown"}));
-  command->callback([options, &exit_code] {
+      .option("--file", options->texts, "Pasted output of pip, nvidia-smi, ofed_info …; - is standard input")
+      .type_name("TEXT")
+      .one_value()
+      .take_all();
+  command.flag("--features", options->features, "List what the NCCL brings, by release");
+  command.flag("--parts", options->parts, "List the words for PART and end");
+  command.option("--format", options->format, "How to say it").one_of({"terminal", "json"});
+  command.option("--fail-on", options->fail_on, "Exit with 1 for this or worse")
+      .one_of({"never", "fails", "unknown"});
+  command.callback([options, &exit_code] {
     sort_words(*options);
     exit_code = run(*options);
   });

@@ -1,6 +1,5 @@
 #include "doctor_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,9 +18,11 @@
 #include "base/text.hpp"
 #include "diagnose/doctor.hpp"
 #include "diagnose/identity.hpp"
+#include "fail_on.hpp"
 #include "host/clock.hpp"
 #include "knowledge/knowledge.hpp"
 #include "load_machine.hpp"
+#include "options.hpp"
 #include "views/doctor_view.hpp"
 #include "views/findings_json.hpp"
 
@@ -295,20 +296,14 @@ std::string render(const views::DoctorReport& report, const Options& options) {
   return render_terminal(document, style);
 }
 
-bool fails(const views::DoctorReport& report, const std::string& fail_on) {
-  if (fail_on.empty()) return false;
-  const model::Severity limit = fail_on == "critical"  ? model::Severity::kCritical
-                                : fail_on == "warning" ? model::Severity::kWarning
-                                                       : model::Severity::kInfo;
-  return std::ranges::any_of(report.findings,
-                             [&](const model::Finding& finding) { return finding.severity >= limit; });
-}
-
 Result<void> check_rules(const std::vector<std::string>& rules) {
   std::vector<std::string_view> ids;
   for (const knowledge::RuleText& rule : knowledge::rules())
     ids.push_back(rule.id);
   for (const std::string& rule : rules) {
+    if (rule.starts_with("dryrun.") && std::ranges::find(ids, rule) != ids.end())
+      return fail(ErrorCode::kInvalidInput, rule + " looks at a job beside a dry run, not at a machine",
+                  "angio dryrun --against judges it");
     if (std::ranges::find(ids, rule) != ids.end()) continue;
     const auto near = did_you_mean(rule, ids);
     return fail(ErrorCode::kNotFound, "there is no rule \"" + printable(rule) + "\"",
@@ -330,32 +325,31 @@ int doctor(const Options& options) {
   } else if (auto written = write_output(options.out, text); !written) {
     return report_error(written.error());
   }
-  if (fails(*report, options.fail_on)) return kFindings;
+  if (fails(report->findings, options.fail_on)) return kFindings;
   return report->unreadable.empty() ? kOk : kFailed;
 }
 
 }  // namespace
 
-void setup_doctor(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("doctor", "Say what narrows a machine and how to cure it");
+void setup_doctor(CommandLine& app, int& exit_code) {
+  CommandLine command = app.subcommand("doctor", "Say what narrows a machine and how to cure it");
   const auto options = std::make_shared<Options>();
-  command->add_option("files", options->files, "Snapshots, trees, foreign text; none: this host")
-      ->type_name("FILE");
-  command->add_option("--format", options->format, "How to show it")
-      ->check(CLI::IsMember({"terminal", "json", "html"}));
-  command->add_option("--fail-on", options->fail_on, "Exit with 1 from this severity on")
-      ->check(CLI::IsMember({"info", "warning", "critical"}));
-  command->add_option("--rule", options->rules, "Only this rule; may be given again")
-      ->type_name("RULE")
-      ->allow_extra_args(false)  // what follows are files
-      ->take_all();
-  command->add_flag("--undecided", options->undecided, "Also what could not be decided, and why");
-  command->add_option("--log", options->logs, "A log of the job or of the kernel of that node (repeatable)")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  command->add_option("--since", options->since, "Say what changed since this snapshot")->type_name("FILE");
-  command->add_option("--out", options->out, "Write here, not to standard output")->type_name("FILE");
-  command->callback([options, &exit_code] { exit_code = doctor(*options); });
+  command.option("files", options->files, "Snapshots, trees, foreign text; none: this host")
+      .type_name("FILE");
+  command.option("--format", options->format, "How to show it").one_of({"terminal", "json", "html"});
+  command.option("--fail-on", options->fail_on, "Exit with 1 from this severity on")
+      .one_of({"info", "warning", "critical"});
+  command.option("--rule", options->rules, "Only this rule; may be given again")
+      .type_name("RULE")
+      .one_value()  // what follows are files
+      .take_all();
+  command.flag("--undecided", options->undecided, "Also what could not be decided, and why");
+  command.option("--log", options->logs, "A log of the job or of the kernel of that node (repeatable)")
+      .type_name("FILE")
+      .one_value();
+  command.option("--since", options->since, "Say what changed since this snapshot").type_name("FILE");
+  command.option("--out", options->out, "Write here, not to standard output").type_name("FILE");
+  command.callback([options, &exit_code] { exit_code = doctor(*options); });
 }
 
 }  // namespace angio::app

@@ -5,6 +5,6 @@
 
 namespace angio::app {
 
-void setup_doctor(CLI::App& app, int& exit_code);
+void setup_doctor(CommandLine& app, int& exit_code);
 
 }  // namespace angio::app

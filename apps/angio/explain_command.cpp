@@ -1,13 +1,12 @@
 #include "explain_command.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/text.hpp"
 #include "knowledge/glossary.hpp"
+#include "options.hpp"
 #include "views/explain_view.hpp"
 
 namespace angio::app {
@@ -98,16 +97,16 @@ int explain(const Options& options) {
 
 }  // namespace
 
-void setup_explain(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("explain", "Say what a variable, rule, counter, status or line of a log means");
+void setup_explain(CommandLine& app, int& exit_code) {
+  CommandLine command =
+      app.subcommand("explain", "Say what a variable, rule, counter, status or line of a log means");
   const auto options = std::make_shared<Options>();
-  command->add_option("word", options->words, "A name, a number or a line in quotes; none: the kinds")
-      ->type_name("WORD");
-  command->add_option("--nccl", options->version, "Say what this release of NCCL does")->type_name("VERSION");
-  command->add_option("--kind", options->kind, "List all words of one kind")->type_name("KIND");
-  command->add_option("--format", options->format, "How to say it")->check(CLI::IsMember({"text", "json"}));
-  command->callback([options, &exit_code] { exit_code = explain(*options); });
+  command.option("word", options->words, "A name, a number or a line in quotes; none: the kinds")
+      .type_name("WORD");
+  command.option("--nccl", options->version, "Say what this release of NCCL does").type_name("VERSION");
+  command.option("--kind", options->kind, "List all words of one kind").type_name("KIND");
+  command.option("--format", options->format, "How to say it").one_of({"text", "json"});
+  command.callback([options, &exit_code] { exit_code = explain(*options); });
 }
 
 }  // namespace angio::app

@@ -5,6 +5,6 @@
 
 namespace angio::app {
 
-void setup_explain(CLI::App& app, int& exit_code);
+void setup_explain(CommandLine& app, int& exit_code);
 
 }  // namespace angio::app

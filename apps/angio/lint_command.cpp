@@ -1,6 +1,5 @@
 #include "lint_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +9,10 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "fail_on.hpp"
 #include "knowledge/knowledge.hpp"
 #include "lint_sources.hpp"
+#include "options.hpp"
 #include "views/lint_view.hpp"
 
 namespace angio::app {
@@ -110,12 +111,8 @@ std::string render(const Options& options, const views::LintView& view) {
 }
 
 bool fails(const lint::Report& report, const std::string& fail_on) {
-  if (fail_on.empty()) return false;
-  const model::Severity limit = fail_on == "error"     ? model::Severity::kCritical
-                                : fail_on == "warning" ? model::Severity::kWarning
-                                                       : model::Severity::kInfo;
   return std::ranges::any_of(report.complaints,
-                             [&](const lint::Complaint& one) { return one.severity >= limit; });
+                             [&](const lint::Complaint& one) { return reaches(one.severity, fail_on); });
 }
 
 int show_rules(const Options& options) {
@@ -179,38 +176,36 @@ int run_lint(const Options& options) {
 
 }  // namespace
 
-void setup_lint(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("lint", "Find what is wrong in job scripts and settings");
+void setup_lint(CommandLine& app, int& exit_code) {
+  CommandLine command = app.subcommand("lint", "Find what is wrong in job scripts and settings");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("files", options->sources.files,
-                   "Scripts, env files, nccl.conf, Dockerfiles, YAML, Python, folders; - is standard input")
-      ->type_name("FILE");
-  command->add_flag("--env", options->sources.environment,
-                    "The environment that angio itself got, and its nccl.conf");
-  command->add_option("--pid", options->sources.processes, "A running process (repeatable)")
-      ->type_name("PID")
-      ->allow_extra_args(false);
+      .option("files", options->sources.files,
+              "Scripts, env files, nccl.conf, Dockerfiles, YAML, Python, folders; - is standard input")
+      .type_name("FILE");
+  command.flag("--env", options->sources.environment,
+               "The environment that angio itself got, and its nccl.conf");
+  command.option("--pid", options->sources.processes, "A running process (repeatable)")
+      .type_name("PID")
+      .one_value();
   command
-      ->add_option("--snap", options->sources.snapshots,
-                   "A machine of the job, or alone: its settings (repeatable)")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  command->add_option("--nccl", options->nccl, "Judge by this release of NCCL")->type_name("VERSION");
-  command->add_option("--with", options->with, "Version of another component: pytorch=2.7.0 (repeatable)")
-      ->type_name("NAME=VERSION")
-      ->allow_extra_args(false);
-  command->add_option("--format", options->format, "How to say it")
-      ->check(CLI::IsMember({"terminal", "json", "sarif"}));
-  command->add_flag("--effective", options->effective,
-                    "Also what the job will see, and where each value comes from");
-  command->add_flag("--fix", options->fix,
-                    "Rewrite the files where the cure is certain, and show what changed");
-  command->add_flag("--diff", options->diff, "Only show what --fix would change; writes nothing");
-  command->add_option("--fail-on", options->fail_on, "Exit with 1 from this severity on")
-      ->check(CLI::IsMember({"info", "warning", "error"}));
-  command->add_flag("--rules", options->rules, "List the rules");
-  command->callback([options, &exit_code] { exit_code = run_lint(*options); });
+      .option("--snap", options->sources.snapshots,
+              "A machine of the job, or alone: its settings (repeatable)")
+      .type_name("FILE")
+      .one_value();
+  command.option("--nccl", options->nccl, "Judge by this release of NCCL").type_name("VERSION");
+  command.option("--with", options->with, "Version of another component: pytorch=2.7.0 (repeatable)")
+      .type_name("NAME=VERSION")
+      .one_value();
+  command.option("--format", options->format, "How to say it").one_of({"terminal", "json", "sarif"});
+  command.flag("--effective", options->effective,
+               "Also what the job will see, and where each value comes from");
+  command.flag("--fix", options->fix, "Rewrite the files where the cure is certain, and show what changed");
+  command.flag("--diff", options->diff, "Only show what --fix would change; writes nothing");
+  command.option("--fail-on", options->fail_on, "Exit with 1 from this severity on")
+      .one_of({"info", "warning", "error"});
+  command.flag("--rules", options->rules, "List the rules");
+  command.callback([options, &exit_code] { exit_code = run_lint(*options); });
 }
 
 }  // namespace angio::app

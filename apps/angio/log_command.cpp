@@ -1,6 +1,5 @@
 #include "log_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,11 +16,13 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "diagnose/doctor.hpp"
+#include "fail_on.hpp"
 #include "import/job_evidence/job_evidence.hpp"
 #include "import/nccl_log/missing.hpp"
 #include "job_logs.hpp"
 #include "load_machine.hpp"
 #include "model/nccl_evidence.hpp"
+#include "options.hpp"
 #include "views/doctor_view.hpp"
 #include "views/nccl_log_view.hpp"
 #include "views/nccl_rings_picture.hpp"
@@ -185,15 +186,6 @@ Result<std::string> render(const Options& options, const Read& read, const views
   return render_terminal(document, options.out == "-" ? terminal_style() : report::TerminalStyle{});
 }
 
-bool fails(const std::vector<model::Finding>& findings, const std::string& fail_on) {
-  if (fail_on.empty()) return false;
-  const model::Severity limit = fail_on == "critical"  ? model::Severity::kCritical
-                                : fail_on == "warning" ? model::Severity::kWarning
-                                                       : model::Severity::kInfo;
-  return std::ranges::any_of(findings,
-                             [&](const model::Finding& finding) { return finding.severity >= limit; });
-}
-
 Result<void> check_rank(const Options& options, const Read& read) {
   if (!options.rank) return {};
   if (read.evidence->log) {
@@ -222,28 +214,27 @@ int run(const Options& options) {
 
 }  // namespace
 
-void setup_log(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("log", "Say what the logs of a job tell of NCCL");
+void setup_log(CommandLine& app, int& exit_code) {
+  CommandLine command = app.subcommand("log", "Say what the logs of a job tell of NCCL");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("files", options->files,
-                   "Logs of one job: NCCL's, nccl-tests, ncclras, the Inspector, PyTorch; gzip too, - is "
-                   "standard input")
-      ->type_name("FILE")
-      ->required();
-  command->add_option("--format", options->format, "How to show it; svg is the picture of rings and trees")
-      ->check(CLI::IsMember({"terminal", "json", "svg", "html"}));
-  command
-      ->add_option("--snap", options->snapshot, "Snapshot of a node of that job: its hardware beside the log")
-      ->type_name("FILE");
-  command->add_option("--rank", options->rank, "Only what this rank did")->type_name("N");
-  command->add_flag("--facts", options->facts, "Only the facts");
-  command->add_flag("--findings", options->findings, "Only the findings");
-  command->add_flag("--undecided", options->undecided, "Also what could not be decided, and why");
-  command->add_option("--fail-on", options->fail_on, "Exit with 1 from this severity on")
-      ->check(CLI::IsMember({"info", "warning", "critical"}));
-  command->add_option("--out", options->out, "Write here, not to standard output")->type_name("FILE");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+      .option("files", options->files,
+              "Logs of one job: NCCL's, nccl-tests, ncclras, the Inspector, PyTorch; gzip too, - is "
+              "standard input")
+      .type_name("FILE")
+      .required();
+  command.option("--format", options->format, "How to show it; svg is the picture of rings and trees")
+      .one_of({"terminal", "json", "svg", "html"});
+  command.option("--snap", options->snapshot, "Snapshot of a node of that job: its hardware beside the log")
+      .type_name("FILE");
+  command.option("--rank", options->rank, "Only what this rank did").type_name("N");
+  command.flag("--facts", options->facts, "Only the facts");
+  command.flag("--findings", options->findings, "Only the findings");
+  command.flag("--undecided", options->undecided, "Also what could not be decided, and why");
+  command.option("--fail-on", options->fail_on, "Exit with 1 from this severity on")
+      .one_of({"info", "warning", "critical"});
+  command.option("--out", options->out, "Write here, not to standard output").type_name("FILE");
+  command.callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace angio::app

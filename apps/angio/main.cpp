@@ -1,7 +1,7 @@
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 
 #include <csignal>
+#include <exception>
 #include <new>
 #include <optional>
 #include <string>
@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "options.hpp"
 
 namespace angio::app {
 namespace {
@@ -45,21 +46,21 @@ const Command* find_command(std::string_view word) {
 int refuse_unknown_command(std::string_view word) {
   std::vector<std::string_view> names;
   for (const Command& command : commands())
-    names.emplace_back(command.name);
+    if (command.setup != nullptr) names.emplace_back(command.name);
   const std::optional<std::string> nearest = did_you_mean(word, names);
   return usage_error("\"" + std::string(word) + "\" is no command",
                      nearest ? "did you mean angio " + *nearest + "?" : "angio --help lists them");
 }
 
 int run_all(int argc, char** argv) {
-  CLI::App app{"Looks into the arteries of an AI cluster and says what narrows them", "angio"};
-  app.set_version_flag("--version", kVersion);
-  style_help(app);
+  Parser parser("Looks into the arteries of an AI cluster and says what narrows them");
+  CommandLine app = parser.top();
+  app.version_flag("--version", kVersion);
   int exit_code = kOk;
   for (const Command& command : commands())
-    command.setup(app, exit_code);
+    if (command.setup != nullptr) command.setup(app, exit_code);
   app.footer(kFooter);  // after the commands, which would inherit it
-  if (argc >= 2 && std::string_view(argv[1]) != "help") return parse_and_run(app, argc, argv, exit_code);
+  if (argc >= 2 && std::string_view(argv[1]) != "help") return parser.run(argc, argv, exit_code);
   const int shown = print(app.help());
   return argc < 2 ? kUsage : shown;
 }
@@ -67,11 +68,11 @@ int run_all(int argc, char** argv) {
 // Only the command that is asked for is set up: options cost time, and launchers start angio for every rank.
 int run_one(const Command& command, int argc, char** argv) {
   if (command.run_words != nullptr) return command.run_words(argc - 1, argv + 1);
-  CLI::App app{"", "angio"};
-  style_help(app);
+  Parser parser;
+  CommandLine app = parser.top();
   int exit_code = kOk;
   command.setup(app, exit_code);
-  return parse_and_run(app, argc, argv, exit_code);
+  return parser.run(argc, argv, exit_code);
 }
 
 int run(int argc, char** argv) {
@@ -86,27 +87,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-void style_help(CLI::App& app) {
-  app.get_formatter()->column_width(24);
-}
-
-int parse_and_run(CLI::App& app, int argc, char** argv, const int& exit_code) {
-  try {
-    app.parse(argc, argv);
-    return exit_code;
-  } catch (const CLI::CallForHelp&) {
-    return print(app.help());
-  } catch (const CLI::CallForAllHelp&) {
-    return print(app.help("", CLI::AppFormatMode::All));
-  } catch (const CLI::CallForVersion& version) {
-    return print(std::string(version.what()) + "\n");
-  } catch (const CLI::ParseError& error) {
-    const auto chosen = app.get_subcommands();
-    const std::string command = chosen.empty() ? "angio" : "angio " + chosen.front()->get_name();
-    return usage_error(error.what(), command + " --help lists the options");
-  }
-}
 
 }  // namespace angio::app
 

@@ -2,12 +2,10 @@
 // compute the paths and channels that NCCL makes of them.
 #pragma once
 
-namespace CLI {
-class App;
-}
-
 namespace angio::app {
 
-void setup_nccl_topo(CLI::App& app, int& exit_code);
+class CommandLine;
+
+void setup_nccl_topo(CommandLine& app, int& exit_code);
 
 }  // namespace angio::app

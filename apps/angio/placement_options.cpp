@@ -1,10 +1,10 @@
 #include "placement_options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <string>
 #include <utility>
+
+#include "options.hpp"
 
 namespace angio::app {
 namespace {
@@ -28,11 +28,11 @@ constexpr std::array kMemory{Word<MemoryPolicy>{"preferred", MemoryPolicy::kPref
 constexpr std::array kSmt{Word<Smt>{"all", Smt::kAll}, Word<Smt>{"one", Smt::kOne}};
 
 template <typename Words>
-CLI::IsMember one_of(const Words& words) {
+std::vector<std::string> names_of(const Words& words) {
   std::vector<std::string> names;
   for (const auto& [name, value] : words)
     names.emplace_back(name);
-  return CLI::IsMember(std::move(names));
+  return names;
 }
 
 // The first word where none fits; the options let only known words in.
@@ -46,24 +46,24 @@ auto value_of(const Words& words, std::string_view name) {
 
 }  // namespace
 
-void add_placement_options(CLI::App& app, PlacementOptions& options) {
-  app.add_option("--cpus", options.cpus,
-                 "CPUs of a rank: exclusive (its share of the node's\n"
-                 "cores), node, package, l3 (whole cache domains),\n"
-                 "core (one), none (leave them)")
-      ->type_name("POLICY")
-      ->check(one_of(kCpus));
-  app.add_option("--memory", options.memory,
-                 "Memory of a rank: preferred (its node first), bind\n"
-                 "(its node only), interleave, local, none (leave it)")
-      ->type_name("POLICY")
-      ->check(one_of(kMemory));
-  app.add_option("--smt", options.smt, "Hardware threads of a core: all, or the first only")
-      ->type_name("WHICH")
-      ->check(one_of(kSmt));
-  app.add_option("--system-cores", options.system_cores, "Cores that no rank gets, on every NUMA node")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+void add_placement_options(CommandLine& app, PlacementOptions& options) {
+  app.option("--cpus", options.cpus,
+             "CPUs of a rank: exclusive (its share of the node's\n"
+             "cores), node, package, l3 (whole cache domains),\n"
+             "core (one), none (leave them)")
+      .type_name("POLICY")
+      .one_of(names_of(kCpus));
+  app.option("--memory", options.memory,
+             "Memory of a rank: preferred (its node first), bind\n"
+             "(its node only), interleave, local, none (leave it)")
+      .type_name("POLICY")
+      .one_of(names_of(kMemory));
+  app.option("--smt", options.smt, "Hardware threads of a core: all, or the first only")
+      .type_name("WHICH")
+      .one_of(names_of(kSmt));
+  app.option("--system-cores", options.system_cores, "Cores that no rank gets, on every NUMA node")
+      .type_name("N")
+      .range(0, 4096);
 }
 
 plan::PlanRequest to_request(const PlacementOptions& options) {

@@ -7,11 +7,9 @@
 
 #include "plan/plan.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace angio::app {
+
+class CommandLine;
 
 // The words as they were given; add_placement_options lets only known ones in.
 struct PlacementOptions {
@@ -22,7 +20,7 @@ struct PlacementOptions {
 };
 
 // --cpus, --memory, --smt, --system-cores.
-void add_placement_options(CLI::App& app, PlacementOptions& options);
+void add_placement_options(CommandLine& app, PlacementOptions& options);
 
 // The policies. Ranks, variables and masks are left to the caller.
 plan::PlanRequest to_request(const PlacementOptions& options);

@@ -1,7 +1,5 @@
 #include "plan_command.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include "command.hpp"
 #include "host/system_roots.hpp"
 #include "load_machine.hpp"
+#include "options.hpp"
 #include "place/own_place.hpp"
 #include "placement_options.hpp"
 #include "plan/export/export.hpp"
@@ -90,30 +89,27 @@ int run(const Options& options) {
 
 }  // namespace
 
-void setup_plan(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("plan", "Say where each rank belongs: GPU, CPUs, memory, NIC, threads");
+void setup_plan(CommandLine& app, int& exit_code) {
+  CommandLine command =
+      app.subcommand("plan", "Say where each rank belongs: GPU, CPUs, memory, NIC, threads");
   const auto options = std::make_shared<Options>();
-  command->add_option("file", options->file, "Snapshot, tree or foreign text; none: this host")
-      ->type_name("FILE");
+  command.option("file", options->file, "Snapshot, tree or foreign text; none: this host").type_name("FILE");
   command
-      ->add_option("--ranks", options->ranks,
-                   "Ranks on the machine; else one for each visible GPU, or each node")
-      ->type_name("N")
-      ->check(CLI::Range(1, 65536));
-  add_placement_options(*command, options->placement);
-  command->add_option("--format", options->format, "How to say it")
-      ->check(CLI::IsMember({"text", "json", "numactl", "taskset", "slurm", "mpirun-rankfile", "torchrun",
-                             "systemd", "kubernetes", "env"}));
-  command->add_option("--visible", options->visible, "GPUs the ranks see, as CUDA_VISIBLE_DEVICES")
-      ->type_name("LIST");
-  command->add_option("--allowed-cpus", options->allowed_cpus, "CPUs the scheduler grants")
-      ->type_name("LIST");
-  command->add_option("--allowed-memory", options->allowed_memory, "NUMA nodes the scheduler grants")
-      ->type_name("LIST");
-  command->add_flag("--why", options->why, "Give the grounds of every choice");
-  command->add_option("--out", options->out, "Write here, not to standard output")->type_name("FILE");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+      .option("--ranks", options->ranks, "Ranks on the machine; else one for each visible GPU, or each node")
+      .type_name("N")
+      .range(1, 65536);
+  add_placement_options(command, options->placement);
+  command.option("--format", options->format, "How to say it")
+      .one_of({"text", "json", "numactl", "taskset", "slurm", "mpirun-rankfile", "torchrun", "systemd",
+               "kubernetes", "env"});
+  command.option("--visible", options->visible, "GPUs the ranks see, as CUDA_VISIBLE_DEVICES")
+      .type_name("LIST");
+  command.option("--allowed-cpus", options->allowed_cpus, "CPUs the scheduler grants").type_name("LIST");
+  command.option("--allowed-memory", options->allowed_memory, "NUMA nodes the scheduler grants")
+      .type_name("LIST");
+  command.flag("--why", options->why, "Give the grounds of every choice");
+  command.option("--out", options->out, "Write here, not to standard output").type_name("FILE");
+  command.callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace angio::app

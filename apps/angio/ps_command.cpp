@@ -1,6 +1,5 @@
 #include "ps_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/ioctl.h>
@@ -20,6 +19,7 @@
 #include "host/clock.hpp"
 #include "host/task_root.hpp"
 #include "load_machine.hpp"
+#include "options.hpp"
 #include "probe/live_root.hpp"
 #include "probe/nvml/gpu_probe.hpp"
 #include "probe/process/job_probe.hpp"
@@ -41,7 +41,7 @@ struct Options {
   bool threads = false;
   std::string format = "terminal";
   double watch = 0;
-  CLI::Option* watch_option = nullptr;
+  std::optional<Option> watch_option;
 };
 
 // The system's user database, which may be a directory service: asked once for each user.
@@ -158,7 +158,7 @@ class Ps {
     return options_.user.empty() ? nullptr : &kNoUsers;
   }
 
-  [[nodiscard]] bool watches() const { return options_.watch_option->count() > 0; }
+  [[nodiscard]] bool watches() const { return options_.watch_option->given(); }
 
   int snapshot() {
     auto machine = load_machine(options_.file);
@@ -233,29 +233,27 @@ class Ps {
 
 }  // namespace
 
-void setup_ps(CLI::App& app, int& exit_code) {
+void setup_ps(CommandLine& app, int& exit_code) {
   constexpr double kShortest = 0.1;
   constexpr double kLongest = 86400;
-  CLI::App* command =
-      app.add_subcommand("ps", "Show which training processes are bound to the node of their GPU");
+  CommandLine command =
+      app.subcommand("ps", "Show which training processes are bound to the node of their GPU");
   const auto options = std::make_shared<Options>();
-  command->add_option("file", options->file, "Snapshot; none: this host")->type_name("FILE");
-  command->add_option("--pid", options->processes, "Only this process and its children (repeatable)")
-      ->type_name("PID")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--user", options->user, "Only processes of this user, whatever they do")
-      ->type_name("USER");
-  command->add_flag("--all", options->all, "Every process, not only those of training");
-  command->add_flag("--threads", options->threads, "A line for each thread");
-  options->watch_option = command->add_option("--watch", options->watch, "Look again every SECONDS (2)")
-                              ->type_name("[SECONDS]")
-                              ->expected(0, 1)
-                              ->check(CLI::Range(kShortest, kLongest));
-  options->watch_option->default_str("2");
-  command->add_option("--format", options->format, "How to show it")
-      ->check(CLI::IsMember({"terminal", "json"}));
-  command->callback([options, &exit_code] { exit_code = Ps(*options).run(); });
+  command.option("file", options->file, "Snapshot; none: this host").type_name("FILE");
+  command.option("--pid", options->processes, "Only this process and its children (repeatable)")
+      .type_name("PID")
+      .delimiter(',')
+      .one_value();
+  command.option("--user", options->user, "Only processes of this user, whatever they do").type_name("USER");
+  command.flag("--all", options->all, "Every process, not only those of training");
+  command.flag("--threads", options->threads, "A line for each thread");
+  options->watch_option = command.option("--watch", options->watch, "Look again every SECONDS (2)")
+                              .type_name("[SECONDS]")
+                              .expected(0, 1)
+                              .range(kShortest, kLongest)
+                              .default_value("2");
+  command.option("--format", options->format, "How to show it").one_of({"terminal", "json"});
+  command.callback([options, &exit_code] { exit_code = Ps(*options).run(); });
 }
 
 }  // namespace angio::app

@@ -6,7 +6,7 @@
 
 namespace angio::app {
 
-void setup_run(CLI::App& app, int& exit_code);
+void setup_run(CommandLine& app, int& exit_code);
 
 // argv[0] is "run". What follows the first word that is no option of run's belongs to the command.
 int run_words(int argc, char** argv);

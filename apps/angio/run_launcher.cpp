@@ -1,6 +1,5 @@
 #include "run_launcher.hpp"
 
-#include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "launch/remote.hpp"
 #include "launch/rendezvous.hpp"
 #include "launch/supervisor.hpp"
+#include "options.hpp"
 #include "place/own_place.hpp"
 #include "run_binding.hpp"
 #include "views/placement_view.hpp"
@@ -275,37 +275,33 @@ int wrong_usage(const char* message, const char* hint) {
 
 }  // namespace
 
-void add_launcher_options(CLI::App& command, LauncherOptions& options) {
-  command.add_option("--nodes", options.nodes, "Nodes of the job")
-      ->type_name("N")
-      ->check(CLI::Range(1, 65536));
-  command.add_option("--with", options.with, "Start the ranks of all nodes by srun or mpirun")
-      ->type_name("slurm|mpi")
-      ->check(CLI::IsMember({"slurm", "mpi"}));
-  command.add_option("--node-rank", options.node_rank, "Which of the nodes this is, without --with")
-      ->type_name("N")
-      ->check(CLI::Range(0, 65535));
-  command.add_option("--master", options.master, "Where the ranks meet; otherwise chosen and checked")
-      ->type_name("ADDRESS:PORT");
-  command.add_option("--hostfile", options.hostfile, "Hosts for mpirun, one a line")->type_name("FILE");
+void add_launcher_options(CommandLine& command, LauncherOptions& options) {
+  command.option("--nodes", options.nodes, "Nodes of the job").type_name("N").range(1, 65536);
+  command.option("--with", options.with, "Start the ranks of all nodes by srun or mpirun")
+      .type_name("slurm|mpi")
+      .one_of({"slurm", "mpi"});
+  command.option("--node-rank", options.node_rank, "Which of the nodes this is, without --with")
+      .type_name("N")
+      .range(0, 65535);
+  command.option("--master", options.master, "Where the ranks meet; otherwise chosen and checked")
+      .type_name("ADDRESS:PORT");
+  command.option("--hostfile", options.hostfile, "Hosts for mpirun, one a line").type_name("FILE");
+  command.option("--gpus-per-node", options.gpus_per_node, "With --with slurm: GPUs to ask for on each node")
+      .type_name("N")
+      .range(1, 1024);
+  command.option("--launcher-option", options.launcher_options, "Handed to srun or mpirun; may be repeated")
+      .type_name("WORD")
+      .take_all();
   command
-      .add_option("--gpus-per-node", options.gpus_per_node, "With --with slurm: GPUs to ask for on each node")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  command
-      .add_option("--launcher-option", options.launcher_options, "Handed to srun or mpirun; may be repeated")
-      ->type_name("WORD")
-      ->take_all();
-  command
-      .add_option("--output", options.output,
-                  "Output of the ranks: prefix (\"[3] \" before each\n"
-                  "line), files, or raw")
-      ->type_name("MODE")
-      ->check(CLI::IsMember({"prefix", "files", "raw"}));
-  command.add_option("--output-dir", options.output_directory, "Where --output files go")->type_name("DIR");
-  command.add_option("--grace", options.grace, "Seconds from SIGTERM to SIGKILL at the end of a group")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0, 86400));
+      .option("--output", options.output,
+              "Output of the ranks: prefix (\"[3] \" before each\n"
+              "line), files, or raw")
+      .type_name("MODE")
+      .one_of({"prefix", "files", "raw"});
+  command.option("--output-dir", options.output_directory, "Where --output files go").type_name("DIR");
+  command.option("--grace", options.grace, "Seconds from SIGTERM to SIGKILL at the end of a group")
+      .type_name("SECONDS")
+      .range(0, 86400);
 }
 
 bool wants_launcher(const RunOptions& options, const LauncherOptions& launcher) {

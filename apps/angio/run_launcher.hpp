@@ -9,11 +9,9 @@
 
 #include "run_options.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace angio::app {
+
+class CommandLine;
 
 struct LauncherOptions {
   std::optional<std::uint32_t> nodes;
@@ -28,7 +26,7 @@ struct LauncherOptions {
   std::uint32_t grace = 30;  // seconds
 };
 
-void add_launcher_options(CLI::App& command, LauncherOptions& options);
+void add_launcher_options(CommandLine& command, LauncherOptions& options);
 
 // Not the wrapper form: --ranks without --rank, or an option that only a launcher has.
 bool wants_launcher(const RunOptions& options, const LauncherOptions& launcher);

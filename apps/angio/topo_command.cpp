@@ -1,7 +1,5 @@
 #include "topo_command.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "command.hpp"
 #include "load_machine.hpp"
+#include "options.hpp"
 #include "views/machine_json.hpp"
 #include "views/topology_diff.hpp"
 #include "views/topology_view.hpp"
@@ -106,24 +105,21 @@ int run(const Options& options) {
 
 }  // namespace
 
-void setup_topo(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("topo", "Show how CPUs, memory, GPUs, NICs and drives hang together");
+void setup_topo(CommandLine& app, int& exit_code) {
+  CommandLine command = app.subcommand("topo", "Show how CPUs, memory, GPUs, NICs and drives hang together");
   const auto options = std::make_shared<Options>();
-  command->add_option("file", options->file, "Snapshot, tree or foreign text; none: this host")
-      ->type_name("FILE");
-  command->add_option("--format", options->format, "How to show it")
-      ->check(CLI::IsMember({"text", "json", "svg", "html"}));
-  command->add_flag("--ascii", options->ascii, "Only ASCII characters");
-  command->add_flag("--explain", options->explain, "Say what each class and unusual pair means");
-  command->add_option("--diff", options->diff, "What differs; exit with 1 if something does")
-      ->type_name("A B")
-      ->expected(2);
-  command->add_option("--width", options->width, "Width of the text, 40 to 1000")
-      ->type_name("COLUMNS")
-      ->check(CLI::Range(40, 1000));
-  command->add_option("--out", options->out, "Write here, not to standard output")->type_name("FILE");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command.option("file", options->file, "Snapshot, tree or foreign text; none: this host").type_name("FILE");
+  command.option("--format", options->format, "How to show it").one_of({"text", "json", "svg", "html"});
+  command.flag("--ascii", options->ascii, "Only ASCII characters");
+  command.flag("--explain", options->explain, "Say what each class and unusual pair means");
+  command.option("--diff", options->diff, "What differs; exit with 1 if something does")
+      .type_name("A B")
+      .expected(2);
+  command.option("--width", options->width, "Width of the text, 40 to 1000")
+      .type_name("COLUMNS")
+      .range(40, 1000);
+  command.option("--out", options->out, "Write here, not to standard output").type_name("FILE");
+  command.callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace angio::app
