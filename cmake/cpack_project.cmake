@@ -5,9 +5,13 @@ else()
   set(CPACK_PACKAGING_INSTALL_PREFIX "/")
 endif()
 
-# The glibc it needs is the newest symbol version that the binary names.
-execute_process(COMMAND ${CPACK_ANGIO_READELF} -V ${CPACK_ANGIO_BINARY} OUTPUT_VARIABLE versions COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "GLIBC_[0-9.]+" versions "${versions}")
+# The glibc it needs is the newest symbol version that any of its objects names, those inside the program too.
+set(versions)
+foreach(object IN LISTS CPACK_ANGIO_OBJECTS)
+  execute_process(COMMAND ${CPACK_ANGIO_READELF} -V ${object} OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "GLIBC_[0-9.]+" needed "${needed}")
+  list(APPEND versions ${needed})
+endforeach()
 list(REMOVE_DUPLICATES versions)
 list(SORT versions COMPARE NATURAL)
 list(POP_BACK versions newest)

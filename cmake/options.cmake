@@ -1,13 +1,15 @@
 # Warnings, sanitizers and link rules that every target shares.
-add_library(angio_options INTERFACE)
-target_compile_options(angio_options INTERFACE
+# phantom/, which takes nothing else of this, has these too.
+set(ANGIO_WARNINGS
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Wimplicit-fallthrough -fno-strict-aliasing -fvisibility=hidden
-  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond> $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>)
 # g++ 12 sees overlaps in std::string that cannot be (GCC bug 105651), 13 still some in the library's copies.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
-  target_compile_options(angio_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  list(APPEND ANGIO_WARNINGS -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
+add_library(angio_options INTERFACE)
+target_compile_options(angio_options INTERFACE ${ANGIO_WARNINGS})
 option(ANGIO_WERROR "Warnings are errors" OFF)
 if(ANGIO_WERROR)
   target_compile_options(angio_options INTERFACE -Werror)

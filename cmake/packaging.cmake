@@ -30,7 +30,15 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 endif()
 # For cpack_project.cmake.
-set(CPACK_ANGIO_BINARY ${CMAKE_BINARY_DIR}/apps/angio/angio)
+set(CPACK_ANGIO_OBJECTS
+  ${CMAKE_BINARY_DIR}/apps/angio/angio
+  ${CMAKE_BINARY_DIR}/bindings/libangio.so.0
+  ${CMAKE_BINARY_DIR}/plugins/nccl_tuner/libnccl-tuner-angio.so
+  ${CMAKE_BINARY_DIR}/plugins/nccl_profiler/libnccl-profiler-angio.so)
+foreach(stand_in IN ITEMS cudart/libangio-phantom-cudart12 cudart/libangio-phantom-cudart13 nvml/libangio-phantom-nvml
+                          net/libangio-phantom-net)
+  list(APPEND CPACK_ANGIO_OBJECTS ${CMAKE_BINARY_DIR}/phantom/${stand_in}.so)
+endforeach()
 set(CPACK_ANGIO_READELF ${CMAKE_READELF})
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_SOURCE_DIR}/cmake/cpack_project.cmake)
 include(CPack)
