@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import source_tree
 
 # May touch the operating system.
-ACTING = {"host", "launch", "bench"}
+ACTING = {"host", "launch", "bench", "nccl_run"}
 # May start threads besides those.
 THREADED = ACTING | {"serve", "experiment"}
 OS_HEADERS = re.compile(
@@ -148,14 +148,17 @@ def check_text(text, places):
 
 
 def check_commands(root):
-    """Each subcommand has its page and a golden case."""
+    """Each subcommand has its page, which begins with its name, and a golden case."""
     cases = [path.read_text(errors="replace") for path in (root / "tests" / "cases").rglob("cmd")]
     problems = []
     for source in sorted((root / "apps" / "angio").glob("*_command.cpp")):
         verb = source.stem.removesuffix("_command").replace("_", "-")
         shown = source.relative_to(root)
-        if not source.with_suffix(".md").is_file():
-            problems.append(f"{shown}: {verb} has no page {source.with_suffix('.md').name}")
+        page = source.with_suffix(".md")
+        if not page.is_file():
+            problems.append(f"{shown}: {verb} has no page {page.name}")
+        elif not page.read_text(errors="replace").startswith(f"# angio {verb}: "):  # a formatter took one for C++
+            problems.append(f'{page.relative_to(root)}:1: the page begins with "# angio {verb}: ", then what it does')
         if not any(re.search(r"\$\{?ANGIO\}?\"?\s+" + re.escape(verb) + r"\b", case) for case in cases):
             problems.append(f"{shown}: {verb} has no golden case below tests/cases")
     return problems

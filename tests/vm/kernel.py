@@ -1,7 +1,7 @@
 """Debian's kernel for the VM: fetched once as a package, cut down to what a VM needs.
 
 Out of the package come the uncompressed kernel, which QEMU starts by PVH and so without decompressing it in the
-emulated machine, and the modules for virtio and 9p. Nothing is installed."""
+emulated machine, and the modules for virtio, 9p and soft-RoCE. Nothing is installed."""
 
 import fcntl
 import gzip
@@ -14,10 +14,13 @@ import struct
 import subprocess
 import tarfile
 
-# Folders below lib/modules/VERSION/kernel that hold what mounting a 9p share needs.
-MODULE_FOLDERS = ("drivers/virtio/", "net/9p/", "fs/9p/", "fs/netfs/", "fs/fscache/")
-# What init asks for; the modules these depend on come with them.
+# Folders below lib/modules/VERSION/kernel that hold what mounting a 9p share and an RDMA device in software need.
+MODULE_FOLDERS = ("drivers/virtio/", "net/9p/", "fs/9p/", "fs/netfs/", "fs/fscache/", "drivers/infiniband/core/",
+                  "drivers/infiniband/sw/rxe/", "drivers/net/", "net/ipv4/", "net/ipv6/", "crypto/")
+# What every machine loads; the modules these depend on come with them.
 WANTED_MODULES = ("virtio_pci", "9pnet_virtio", "9p")
+# Beside vmlinux: the folders whose modules were kept.
+KEPT = "module-folders"
 
 
 class Missing(Exception):
@@ -88,9 +91,10 @@ def unpack(package, folder):
                     (modules / f"{inside[2].replace('-', '_')}.ko").write_bytes(data)
     if unpacker.returncode != 0 or not (folder / "vmlinux").exists():
         raise Missing(f"{package.name} holds no kernel that could be unpacked")
+    (folder / KEPT).write_text("\n".join(MODULE_FOLDERS), encoding="ascii")
 
 
-def in_order(folder):
+def in_order(folder, wanted):
     """The wanted modules and what they need, each after its needs, as each module's own `depends=` says."""
     order = []
 
@@ -104,24 +108,34 @@ def in_order(folder):
                 add(needed.replace("-", "_"))
         order.append(path)
 
-    for name in WANTED_MODULES:
+    for name in wanted:
         add(name)
     return order
 
 
-def fetch(cache):
-    """(vmlinux, modules in loading order). Downloads once; whoever wants a newer kernel removes the folder."""
+def suffices(folder, wanted):
+    """Whether a fetched kernel has the wanted modules: an earlier version of this file may have kept fewer. With all
+    folders kept, an absent module is built in."""
+    kept = folder / KEPT
+    return (kept.exists() and kept.read_text(encoding="ascii") == "\n".join(MODULE_FOLDERS)) or all(
+        (folder / "modules" / f"{name}.ko").exists() for name in wanted)
+
+
+def fetch(cache, modules=()):
+    """(vmlinux, modules in loading order). Downloads once; whoever wants a newer kernel removes the folder.
+    modules: to be loaded besides those of every machine."""
+    wanted = (*WANTED_MODULES, *modules)
     cache.mkdir(parents=True, exist_ok=True)
     with open(cache / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two tests of one ctest run start at the same time
         present = sorted(cache.glob("linux-image-*/vmlinux"))
-        if present:
+        if present and suffices(present[-1].parent, wanted):
             folder = present[-1].parent
         else:
             package = newest_package()
             folder = cache / package
             download(cache, package, folder)
-    return folder / "vmlinux", in_order(folder / "modules")
+    return folder / "vmlinux", in_order(folder / "modules", wanted)
 
 
 def download(cache, package, folder):

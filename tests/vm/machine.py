@@ -7,9 +7,14 @@
   [[ports]]                 a PCIe root port: node = N puts it on a host bridge of that node, without `node` the
                             firmware names no node (numa_node is -1); devices = ["gpu", "nic", …]; more than one
                             device hang behind a PCIe switch
+  modules                   kernel modules that it loads besides those for its folders
+  [folders.NAME]            the folder that the environment variable `variable` names is /NAME, read-only; it must
+                            hold a file of the pattern `holds`
+  [files]                   what of this computer's /usr it uses besides the ordinary: pattern = package
 """
 
 import itertools
+import os
 import pathlib
 
 import kernel
@@ -41,6 +46,24 @@ def load(name):
         raise kernel.Missing("this Python reads no TOML (package python3-tomli)")
     with open(MACHINES / f"{name}.toml", "rb") as file:
         return tomllib.load(file)
+
+
+def folders(machine):
+    """Name to folder of what the machine asks for from the environment, or kernel.Missing."""
+    found = {}
+    for name, wanted in machine.get("folders", {}).items():
+        folder = pathlib.Path(os.environ.get(wanted["variable"]) or "/nonexistent").resolve()
+        if not any(folder.glob(wanted["holds"])):
+            raise kernel.Missing(f"{wanted['variable']} names no folder that holds {wanted['holds']}")
+        found[name] = folder
+    return found
+
+
+def require_files(machine):
+    """kernel.Missing when this computer lacks a file that the machine uses."""
+    for pattern, package in machine.get("files", {}).items():
+        if not any(pathlib.Path("/usr").glob(pattern)):
+            raise kernel.Missing(f"no /usr/{pattern} here (package {package})")
 
 
 def memory_mib(machine):

@@ -110,9 +110,12 @@ class CheckTree(unittest.TestCase):
     def test_commands_need_page_and_case(self):
         (self.root / "apps" / "angio" / "topo_command.cpp").write_text("int a;\n")
         self.assertEqual(len(check_sources.check(self.root)), 2)
-        (self.root / "apps" / "angio" / "topo_command.md").write_text("# topo\n")
+        page = self.root / "apps" / "angio" / "topo_command.md"
+        page.write_text("# angio topo: show it\n")
         (self.root / "tests" / "cases" / "topo" / "one" / "cmd").write_text("$ANGIO topo a.snap\n")
         self.assertEqual(check_sources.check(self.root), [])
+        page.write_text("#angio topo : show it\n")
+        self.assertIn("topo_command.md:1", check_sources.check(self.root)[0])
 
 
 if __name__ == "__main__":
