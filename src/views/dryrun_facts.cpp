@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/format.hpp"
@@ -152,22 +153,15 @@ class WayTaker {
   WayTaker(const model::NcclLog& log, const NodeOfRank& nodes) : log_(log), nodes_(nodes), classes_(log) {}
 
   void take(const model::NcclCommunicator& communicator) {
-    std::unordered_map<std::uint32_t, std::string> buses;
+    Buses buses;
     for (const model::NcclRank& rank : communicator.ranks)
       if (rank.rank) buses[*rank.rank] = to_lower(rank.bus_id);
-    for (const model::NcclRank& rank : communicator.ranks) {
-      for (const model::NcclConnection& connection : rank.connections) {
-        const std::string pairs = class_of(connection, buses);
-        const std::string name = way_of(connection);
-        DryRunWay& way = ways_[{pairs, name}];
-        way.pairs = pairs;
-        way.way = name;
-        way.ranks.emplace(connection.from, connection.to);
-        way.channels |= connection.channel_mask;
-        way.slow = connection.transport == model::NcclTransport::kShm || to_lower(connection.net) == "socket";
-        if (connection.net_device) way.adapters.insert(adapter_of(rank, *connection.net_device));
-      }
-    }
+    // Senders first: only they tell of a detour over another GPU's adapter (PXN).
+    for (const bool receiving : {false, true})
+      for (const model::NcclRank& rank : communicator.ranks)
+        for (const model::NcclConnection& connection : rank.connections)
+          if ((connection.direction == model::NcclDirection::kReceive) == receiving)
+            take_one(rank, connection, buses);
   }
 
   std::vector<DryRunWay> finish() {
@@ -200,8 +194,25 @@ class WayTaker {
   }
 
  private:
-  [[nodiscard]] std::string class_of(const model::NcclConnection& connection,
-                                     const std::unordered_map<std::uint32_t, std::string>& buses) const {
+  using Buses = std::unordered_map<std::uint32_t, std::string>;
+  using WayKey = std::pair<std::string, std::string>;
+  using Ends = std::array<std::uint32_t, 3>;  // from, to, collective or point to point
+
+  void take_one(const model::NcclRank& rank, const model::NcclConnection& connection, const Buses& buses) {
+    const Ends ends{connection.from, connection.to, connection.connection};
+    WayKey key{class_of(connection, buses), way_of(connection)};
+    if (connection.direction == model::NcclDirection::kSend) sent_[ends] = key;
+    if (connection.direction == model::NcclDirection::kReceive)
+      if (const auto sent = sent_.find(ends); sent != sent_.end()) key = sent->second;
+    DryRunWay& way = ways_[key];
+    std::tie(way.pairs, way.way) = key;
+    way.ranks.emplace(connection.from, connection.to);
+    way.channels |= connection.channel_mask;
+    way.slow = connection.transport == model::NcclTransport::kShm || to_lower(connection.net) == "socket";
+    if (connection.net_device) way.adapters.insert(adapter_of(rank, *connection.net_device));
+  }
+
+  [[nodiscard]] std::string class_of(const model::NcclConnection& connection, const Buses& buses) const {
     std::string words = "between nodes";
     if (nodes_.node(connection.from) == nodes_.node(connection.to)) {
       words = "within a node";
@@ -217,7 +228,8 @@ class WayTaker {
   const model::NcclLog& log_;
   const NodeOfRank& nodes_;
   PathClasses classes_;
-  std::map<std::pair<std::string, std::string>, DryRunWay> ways_;
+  std::map<WayKey, DryRunWay> ways_;
+  std::map<Ends, WayKey> sent_;
 };
 
 }  // namespace

@@ -105,6 +105,21 @@ TEST(DryRunView, WaysAreToldApartByClassOfPair) {
   EXPECT_EQ(ways[1].adapters, (std::set<std::string>{"mlx5_0", "mlx5_7"}));
 }
 
+TEST(DryRunView, APairIsOneWayAlthoughOnlyItsSenderTellsOfThePxn) {
+  model::DryRun run = ring_run(2, 8);
+  for (model::NcclRank& rank : run.evidence.log->communicators[0].ranks)
+    for (model::NcclConnection& each : rank.connections)
+      if (each.transport == model::NcclTransport::kNet) {
+        each.direction = model::NcclDirection::kSend;
+        if (rank.rank != each.from) each.direction = model::NcclDirection::kReceive;
+        if (rank.rank == each.from) each.proxy_rank = 0;
+      }
+  const auto ways = ways_of(*run.evidence.log, NodeOfRank(run.ranks_per_node));
+  ASSERT_EQ(ways.size(), 2U);
+  EXPECT_EQ(ways[1].way, "NET/IB, GPUDirect, PXN");
+  EXPECT_EQ(ways[1].ranks.size(), 2U);
+}
+
 TEST(DryRunView, NamesTheAdaptersOfEachChannel) {
   const model::DryRun run = ring_run(2, 8);
   const auto adapters = adapters_of(*run.evidence.log, NodeOfRank(run.ranks_per_node), DryRunGraph::kRing);
