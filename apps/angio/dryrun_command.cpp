@@ -325,9 +325,7 @@ int run(Options options, bool nodes_given, bool is_pair) {
 }
 
 void add_hardware_options(CommandLine& command, Options& options) {
-  command
-      .option("--topo", options.topology,
-              "NCCL topology file, snapshot, nvidia-smi topo -m text, or words: 8xh100-sxm+8x400g/2")
+  command.option("--topo", options.topology, "NCCL XML, snapshot, topo -m text, words: 8xh100-sxm+8x400g")
       .type_name("FILE|WORDS")
       .required();
   command.option("--gpu", options.gpu, "Model of GPUs the file does not describe: h100-sxm")
@@ -335,7 +333,7 @@ void add_hardware_options(CommandLine& command, Options& options) {
   command.option("--nic-speed", options.nic_speed, "Speed of each NIC where a matrix tells none")
       .type_name("Gb/s")
       .range(1, 3200);
-  command.option("--node", options.node_changes, "What is different on a node: 1:without=mlx5_3;order=1,0")
+  command.option("--node", options.node_changes, "What is different on a node: 1:without=mlx5_3;ranks=4")
       .type_name("N:CHANGE")
       .one_value();
   command.option("--ranks", options.ranks, "Ranks on each node; else one for each GPU")
@@ -347,7 +345,7 @@ void add_hardware_options(CommandLine& command, Options& options) {
 }
 
 void add_job_options(CommandLine& command, Options& options) {
-  command.option("--nccl", options.nccl, "libnccl.so, a folder with one, or pid:N; else what is found")
+  command.option("--nccl", options.nccl, "libnccl.so, its folder, or pid:N; else what is found")
       .type_name("PATH");
   command.option("--env", options.environment, "Settings of the job: a file, or NAME=VALUE")
       .type_name("FILE|K=V")
