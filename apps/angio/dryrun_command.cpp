@@ -242,6 +242,7 @@ Result<std::vector<dryrun::Prepared>> prepare_first(const Options& options, cons
   return ready;
 }
 
+// Those that could be run: a later one that cannot takes nothing from the earlier.
 Result<std::vector<Run>> run_all(const Options& options, const dryrun::Inputs& inputs,
                                  const std::vector<dryrun::Variation>& variations,
                                  std::vector<dryrun::Prepared> ready, dryrun::RunLogs& logs) {
@@ -251,11 +252,15 @@ Result<std::vector<Run>> run_all(const Options& options, const dryrun::Inputs& i
     if (tells) say(fmt::format("angio: run {} of {}: {}", i + 1, variations.size(), variations[i].label));
     auto prepared = i < ready.size() ? Result<dryrun::Prepared>(std::move(ready[i]))
                                      : dryrun::prepare(options, inputs, variations[i]);
-    if (!prepared) return std::unexpected(std::move(prepared.error()));
-    logs.begin(i);
-    auto run = run_once(options, std::move(*prepared), variations[i].label, logs);
+    if (prepared) logs.begin(i);
+    auto run = prepared ? run_once(options, std::move(*prepared), variations[i].label, logs)
+                        : Result<Run>(std::unexpected(std::move(prepared.error())));
     logs.finish();
-    if (!run) return std::unexpected(std::move(run.error()));
+    if (!run && runs.empty()) return std::unexpected(std::move(run.error()));
+    if (!run) {
+      (void)report_error(run.error());
+      break;
+    }
     runs.push_back(std::move(*run));
   }
   return runs;
