@@ -142,7 +142,8 @@ TEST(Elf, RuntimeInsideWithSymbols) {
   Wanted wanted;
   wanted.needed = {"libpthread.so.0", "libc.so.6"};
   wanted.local = {"cudaGetDevice", "cudaMalloc", "ncclDevKernel"};
-  wanted.rodata = std::string("NCCL version mismatch\0NCCL version 2.99.1+cuda13.0\0more", 58);
+  constexpr std::string_view kWithNul("NCCL version mismatch\0NCCL version 2.99.1+cuda13.0\0more", 55);
+  wanted.rodata = kWithNul;
   const std::string bytes = build(wanted);
   const Result<ElfFacts> facts = read_elf(make_elf_source(bytes));
   ASSERT_TRUE(facts) << facts.error().message;
