@@ -2,6 +2,7 @@
 // Layouts: see abi.hpp.
 #include "export.hpp"
 #include "net/abi.hpp"
+#include "net/calls.hpp"
 #include "net/core.hpp"
 
 namespace angio::phantom::net {
@@ -64,47 +65,6 @@ Result properties(int device, NicProperties* to) {
          .device_type = kDeviceHost,
          .device_version = kDeviceVersion};
   return kSuccess;
-}
-
-Result connect_there(int device, void* handle, void** sender, DeviceHandle** device_handle) {
-  if (device_handle != nullptr) {
-    *device_handle = nullptr;
-  }
-  return connect(device, handle, sender);
-}
-
-Result accept_here(void* listener, void** receiver, DeviceHandle** device_handle) {
-  if (device_handle != nullptr) {
-    *device_handle = nullptr;
-  }
-  return accept(listener, receiver);
-}
-
-Result remember(void* comm, void* /*data*/, int /*size*/, int /*type*/, void** handle) {
-  return register_memory(comm, handle);
-}
-
-Result remember_dmabuf(void* comm, void* /*data*/, std::size_t /*size*/, int /*type*/,
-                       std::uint64_t /*offset*/, int /*fd*/, void** handle) {
-  return register_memory(comm, handle);
-}
-
-Result forget(void* /*comm*/, void* /*handle*/) {
-  return deregister_memory();
-}
-
-Result send(void* sender, void* data, int size, int tag, void* /*handle*/, void** request) {
-  return isend(sender, data, static_cast<std::size_t>(size), tag, request);
-}
-
-Result receive(void* receiver, int count, void** data, int* sizes, int* tags, void** /*handles*/,
-               void** request) {
-  return irecv(receiver, count, data, sizes, tags, request);
-}
-
-Result flush(void* /*receiver*/, int /*count*/, void** /*data*/, int* /*sizes*/, void** /*handles*/,
-             void** request) {
-  return iflush(request);
 }
 
 }  // namespace
