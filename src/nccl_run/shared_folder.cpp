@@ -16,6 +16,7 @@
 #include <ctime>
 
 #include "base/text.hpp"
+#include "host/process_start.hpp"
 
 namespace angio::nccl_run {
 namespace {
@@ -125,13 +126,8 @@ bool is_left_over(const host::Root& root, std::uint64_t own_namespace, std::stri
 }
 
 std::optional<std::uint64_t> start_time(const host::Root& root, int process) {
-  constexpr std::size_t kField = 19;  // field 22; the name, which may hold anything, ends at the last ')'
-  const host::Read<std::string> text = root.read(fmt::format("/proc/{}/stat", process));
-  if (!text) return std::nullopt;
-  const std::size_t name_end = text->rfind(')');
-  if (name_end == text->npos) return std::nullopt;
-  const std::vector<std::string_view> words = split_words(std::string_view(*text).substr(name_end + 1));
-  return words.size() > kField ? parse_integer<std::uint64_t>(words[kField]) : std::nullopt;
+  const auto start = host::read_process_start(root, static_cast<std::uint32_t>(process));
+  return start ? std::optional(start->ticks) : std::nullopt;
 }
 
 Result<SharedFolder> SharedFolder::make(const host::Root& root) {
