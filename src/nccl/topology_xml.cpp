@@ -303,12 +303,12 @@ class Reader {
                       "reads the attribute as empty and its value as one without a name",
                       "write name=\"value\" without blanks"});
       } else if (cursor_.position() != before) {
-        no_value(element, attribute);
+        no_value(element, std::move(attribute), number);
         return;
       }
     }
     if (cursor_.peek() != '=') {
-      no_value(element, attribute);
+      no_value(element, std::move(attribute), number);
       return;
     }
     cursor_.advance();
@@ -316,14 +316,14 @@ class Reader {
     keep(element, std::move(attribute), number);
   }
 
-  void no_value(Element& element, Attribute& attribute) {
+  void no_value(Element& element, Attribute attribute, std::size_t number) {
     if (attribute.name.empty()) {  // never stand still
       cursor_.advance();
       return;
     }
     warn("xml.no-value", attribute.place, fmt::format("{} has no value", printable(attribute.name)),
          "takes it for empty", "write name=\"value\"");
-    element.attributes.push_back(std::move(attribute));
+    keep(element, std::move(attribute), number);
   }
 
   void value(Attribute& attribute) {

@@ -145,5 +145,17 @@ TEST(TopologyXml, AttributesStayInTheirPlace) {
   EXPECT_FALSE(can_stand_in_attribute("\"'"));
 }
 
+// Hostile text: what is dropped is dropped the same way whether it has a value or not.
+TEST(TopologyXml, KeepsAsManyAttributesWithoutValueAsWithOne) {
+  std::string words = "<cpu";
+  std::string values = "<cpu";
+  for (int i = 0; i < 300; ++i) {
+    words += " a" + std::to_string(i);
+    values += " a" + std::to_string(i) + "=\"\"";
+  }
+  EXPECT_EQ(write_topology_xml(read(words + "/>").text.roots[0]),
+            write_topology_xml(read(values + "/>").text.roots[0]));
+}
+
 }  // namespace
 }  // namespace angio::nccl
