@@ -53,7 +53,6 @@ class JobReader {
   host::Read<std::string> maps_;
   std::vector<std::uint32_t> gpus_;
   std::vector<std::uint32_t> rdma_;
-  bool device_ = false;
   Look look_;
 };
 
