@@ -28,6 +28,9 @@ constexpr std::string_view kStyle = R"(
 .angio-drawing .link.nvlink { stroke: #7fab55; fill: none; }
 .angio-drawing .link.network { stroke: #5783b5; }
 .angio-drawing .link.interconnect { stroke: #6b7887; }
+.angio-drawing .link.trunk { stroke: #b9c5d0; }
+.angio-drawing .link.dense { stroke: #d8e0e7; }
+.angio-drawing .host { fill: #f0f5fa; stroke: #c3d2e1; }
 .angio-drawing text.strong { font-weight: 650; }
 .angio-drawing text.quiet { fill: #5b6875; }
 .angio-drawing text.good { fill: #3d6b1b; }
@@ -39,6 +42,20 @@ constexpr std::string_view kStyle = R"(
 .angio-drawing .link.critical { stroke: #c62828; }
 .angio-drawing .box.unknown { stroke: #9aa2ab; stroke-dasharray: 4 3; fill: #f0f1f2; }
 .angio-drawing .link.unknown { stroke: #a7aeb6; }
+.angio-drawing .cell { fill: #c6d8ea; stroke: none; }
+.angio-drawing .cell.warning { fill: #e08a00; }
+.angio-drawing .cell.critical { fill: #c62828; }
+.angio-drawing .cell.unknown { fill: #b9bfc5; }
+.angio-drawing .box.ring { fill: none; stroke-width: 1.6; }
+.angio-drawing .box.heat { stroke: none; rx: 0; }
+.angio-drawing .box.h0 { fill: #dde7ee; }
+.angio-drawing .box.h1 { fill: #f5dfae; }
+.angio-drawing .box.h2 { fill: #f0b76d; }
+.angio-drawing .box.h3 { fill: #e2823f; }
+.angio-drawing .box.h4 { fill: #c9402f; }
+.angio-drawing .box.h5 { fill: #8f1d19; }
+.angio-drawing .box.hx { fill: #45131b; }
+.angio-drawing .box.hu { fill: #b8bfc6; }
 @media (prefers-color-scheme: dark) {
 .angio-drawing text { fill: #e4e9ee; }
 .angio-drawing text.halo { stroke: #14181d; }
@@ -54,6 +71,9 @@ constexpr std::string_view kStyle = R"(
 .angio-drawing .link { stroke: #71808f; }
 .angio-drawing .link.nvlink { stroke: #7fae52; }
 .angio-drawing .link.network { stroke: #6a9bd2; }
+.angio-drawing .link.trunk { stroke: #3d4a57; }
+.angio-drawing .link.dense { stroke: #29333d; }
+.angio-drawing .host { fill: #1b2733; stroke: #35495d; }
 .angio-drawing text.quiet { fill: #a3afba; }
 .angio-drawing text.good { fill: #9ccf6c; }
 .angio-drawing text.warning { fill: #f0b35a; }
@@ -63,6 +83,19 @@ constexpr std::string_view kStyle = R"(
 .angio-drawing .box.critical { stroke: #ff6b63; fill: #45201f; }
 .angio-drawing .link.critical { stroke: #ff6b63; }
 .angio-drawing .box.unknown { stroke: #707a85; fill: #262b31; }
+.angio-drawing .box.h0 { fill: #25323d; }
+.angio-drawing .box.h1 { fill: #665728; }
+.angio-drawing .box.h2 { fill: #97642a; }
+.angio-drawing .box.h3 { fill: #c9652f; }
+.angio-drawing .box.h4 { fill: #e4533f; }
+.angio-drawing .box.h5 { fill: #ff8578; }
+.angio-drawing .box.hx { fill: #ffd9d4; }
+.angio-drawing .box.hu { fill: #5a636d; }
+.angio-drawing .cell { fill: #2b4763; stroke: none; }
+.angio-drawing .cell.warning { fill: #d69530; }
+.angio-drawing .cell.critical { fill: #ff6b63; }
+.angio-drawing .cell.unknown { fill: #565f69; }
+.angio-drawing .box.ring { fill: none; }
 }
 )";
 
@@ -97,9 +130,9 @@ class Svg {
 
   void operator()(const Box& box) {
     open_group(box.tooltip);
-    out("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\"/>",
+    out("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"/>",
         classes("box", box.kind, box.tone), finite(box.x), finite(box.y), finite(box.width),
-        finite(box.height));
+        finite(box.height), box.kind == "cell" ? 1 : 5);
     if (!box.title.empty()) {
       const double room = std::max(0.0, finite(box.width) - 14) / (kTitleSize * kAdvance);
       const std::string title = shorten(box.title, static_cast<std::size_t>(room));
