@@ -18,6 +18,7 @@
 #include "probe/place.hpp"
 #include "probe/snapshot/scrub.hpp"
 #include "probe/snapshot/snapshot.hpp"
+#include "probe/sysfs/rdma_counters.hpp"
 
 namespace angio::app {
 namespace {
@@ -142,6 +143,7 @@ Result<probe::Snapshot> take_snapshot(const Options& options, const host::Clock&
   probe::ProbeOptions what;
   what.processes = options.processes;
   const model::Machine machine = probe::probe_machine(recorder, what);
+  (void)probe::read_rdma_counters(recorder);  // statistics of interfaces too: for angio rdma BEFORE AFTER
   probe::Snapshot snapshot;
   snapshot.tool = "angio " ANGIO_VERSION;
   snapshot.host = machine.name.empty() && !options.root.empty() ? file_name_of(options.root) : machine.name;

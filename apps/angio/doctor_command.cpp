@@ -18,6 +18,7 @@
 #include "base/text.hpp"
 #include "diagnose/doctor.hpp"
 #include "diagnose/identity.hpp"
+#include "diagnose/peers.hpp"
 #include "fail_on.hpp"
 #include "host/clock.hpp"
 #include "knowledge/knowledge.hpp"
@@ -49,6 +50,7 @@ struct Examined {
   views::DoctorReport::Node node;
   model::Diagnosis diagnosis;
   diagnose::Traits traits;
+  diagnose::PeerFacts peers;
 };
 
 // The same text for every name of one file; "-" and "" (this host) stay what they are.
@@ -72,6 +74,7 @@ Result<Examined> examine(const std::string& path, const std::vector<std::string>
       machine->live ? host::utc_text(host::make_system_clock()->now()) : machine->captured.value_or({})};
   examined.diagnosis = diagnose::diagnose(*machine);
   examined.traits = diagnose::traits_of(*machine);
+  examined.peers = diagnose::peer_facts_of(*machine);
   return examined;
 }
 
@@ -121,7 +124,7 @@ std::vector<std::string> distinct(const std::vector<std::string>& files, views::
 }
 
 void rename(Examined& one, const std::string& name) {
-  one.node.name = one.traits.node = name;
+  one.node.name = one.traits.node = one.peers.node = name;
   for (model::Finding& finding : one.diagnosis.findings)
     finding.node = name;
   for (model::Undecided& gap : one.diagnosis.undecided)
@@ -229,6 +232,18 @@ Result<void> add_past(const std::string& file, std::vector<Examined>& nodes, vie
   return {};
 }
 
+// What only several nodes show together.
+void add_peer_findings(std::vector<Examined>& nodes) {
+  std::vector<diagnose::PeerFacts> peers;
+  std::map<std::string, std::size_t> places;
+  for (Examined& node : nodes) {
+    places.emplace(node.node.name, peers.size());
+    peers.push_back(std::move(node.peers));
+  }
+  for (model::Finding& finding : diagnose::judge_peers(peers))
+    nodes[places.at(finding.node)].diagnosis.findings.push_back(std::move(finding));
+}
+
 void keep_rules(const std::vector<std::string>& rules, model::Diagnosis& diagnosis) {
   if (rules.empty()) return;
   const auto unwanted = [&](const std::string& id) { return std::ranges::find(rules, id) == rules.end(); };
@@ -270,9 +285,11 @@ Result<views::DoctorReport> make_report(const Options& options) {
   if (!options.since.empty()) {
     if (auto past = add_past(options.since, nodes, report); !past) return std::unexpected(past.error());
   }
+  add_peer_findings(nodes);  // an earlier state had no peers to compare with
   std::vector<diagnose::Traits> traits;
   for (Examined& node : nodes) {
     keep_rules(options.rules, node.diagnosis);
+    diagnose::drop_explained(node.diagnosis.findings);
     traits.push_back(std::move(node.traits));
     add_node(report, std::move(node.node), std::move(node.diagnosis));
   }
@@ -296,15 +313,29 @@ std::string render(const views::DoctorReport& report, const Options& options) {
   return render_terminal(document, style);
 }
 
+// Rules that other commands ask.
+struct Elsewhere {
+  const char* prefix;
+  const char* subject;
+  const char* command;
+};
+constexpr std::array kElsewhere = {Elsewhere{"dryrun.", "a job beside a dry run", "angio dryrun --against"},
+                                   Elsewhere{"rdma.rate.", "counters over a while", "angio rdma"},
+                                   Elsewhere{"fabric.", "a fabric", "angio fabric"},
+                                   Elsewhere{"mesh.", "measurements between hosts", "angio mesh"}};
+
 Result<void> check_rules(const std::vector<std::string>& rules) {
   std::vector<std::string_view> ids;
   for (const knowledge::RuleText& rule : knowledge::rules())
     ids.push_back(rule.id);
   for (const std::string& rule : rules) {
-    if (rule.starts_with("dryrun.") && std::ranges::find(ids, rule) != ids.end())
-      return fail(ErrorCode::kInvalidInput, rule + " looks at a job beside a dry run, not at a machine",
-                  "angio dryrun --against judges it");
-    if (std::ranges::find(ids, rule) != ids.end()) continue;
+    const bool known = std::ranges::find(ids, rule) != ids.end();
+    for (const Elsewhere& other : kElsewhere) {
+      if (known && rule.starts_with(other.prefix))
+        return fail(ErrorCode::kInvalidInput, rule + " looks at " + other.subject + ", not at a machine",
+                    std::string(other.command) + " judges it");
+    }
+    if (known) continue;
     const auto near = did_you_mean(rule, ids);
     return fail(ErrorCode::kNotFound, "there is no rule \"" + printable(rule) + "\"",
                 near ? "Did you mean " + *near + "?" : std::string("angio explain lists all rules"));

@@ -1,6 +1,11 @@
 // Nodes into groups of like nodes, and what sets a group apart.
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "diagnose/doctor.hpp"
 
@@ -8,18 +13,19 @@ namespace angio::diagnose {
 
 namespace {
 
-using Values = std::vector<std::pair<std::string, std::string>>;
+// The same with numbers for the texts; numbers of names go in their order. Where all of a thousand nodes
+// differ, half a million pairs of them are compared.
+using Coded = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 // Calls visit(name, a, b) for each trait both have; stops when it returns false.
-template <typename Visit>
-void for_common(const Values& a, const Values& b, Visit visit) {
+template <typename List, typename Visit>
+void for_common(const List& a, const List& b, Visit visit) {
   auto left = a.begin();
   auto right = b.begin();
   while (left != a.end() && right != b.end()) {
-    const int order = left->first.compare(right->first);
-    if (order < 0) {
+    if (left->first < right->first) {
       ++left;
-    } else if (order > 0) {
+    } else if (right->first < left->first) {
       ++right;
     } else {
       if (!visit(left->first, left->second, right->second)) return;
@@ -30,63 +36,101 @@ void for_common(const Values& a, const Values& b, Visit visit) {
 }
 
 // A trait only one of them has is unknown for the other, which is no difference.
-bool alike(const Values& a, const Values& b) {
+bool alike(const Coded& a, const Coded& b) {
   bool same = true;
-  for_common(a, b,
-             [&](const std::string&, const std::string& x, const std::string& y) { return same = x == y; });
+  for_common(a, b, [&](std::uint32_t, std::uint32_t x, std::uint32_t y) { return same = x == y; });
   return same;
 }
 
-std::vector<NodeGroup::Difference> differences(const Values& here, const Values& majority) {
+class Texts {
+ public:
+  explicit Texts(const std::vector<Traits>& nodes) {
+    std::set<std::string_view> names;
+    for (const Traits& node : nodes) {
+      for (const auto& [name, value] : node.values)
+        names.insert(name);
+    }
+    names_.assign(names.begin(), names.end());
+    for (std::uint32_t i = 0; i < names_.size(); ++i)
+      name_numbers_.emplace(names_[i], i);
+  }
+
+  Coded code(const Traits& node) {
+    Coded coded;
+    coded.reserve(node.values.size());
+    for (const auto& [name, value] : node.values) {
+      const auto [place, is_new] = value_numbers_.emplace(value, static_cast<std::uint32_t>(values_.size()));
+      if (is_new) values_.push_back(place->first);
+      coded.emplace_back(name_numbers_.at(name), place->second);
+    }
+    return coded;
+  }
+  [[nodiscard]] std::string name(std::uint32_t number) const { return std::string(names_[number]); }
+  [[nodiscard]] std::string value(std::uint32_t number) const { return std::string(values_[number]); }
+
+ private:
+  std::vector<std::string_view> names_;
+  std::vector<std::string_view> values_;
+  std::unordered_map<std::string_view, std::uint32_t> name_numbers_;
+  std::unordered_map<std::string_view, std::uint32_t> value_numbers_;
+};
+
+struct Draft {
+  Coded values;  // of the members together: what one could not read, another may have
+  NodeGroup group;
+};
+
+void join_group(Draft& draft, const Coded& values) {
+  Coded merged;
+  merged.reserve(std::max(draft.values.size(), values.size()));
+  std::ranges::set_union(draft.values, values, std::back_inserter(merged), {}, &Coded::value_type::first,
+                         &Coded::value_type::first);
+  draft.values = std::move(merged);
+}
+
+std::vector<NodeGroup::Difference> differences(const Texts& texts, const Coded& here, const Coded& majority) {
   std::vector<NodeGroup::Difference> found;
-  for_common(here, majority, [&](const std::string& name, const std::string& x, const std::string& y) {
-    if (x != y) found.push_back({name, x, y});
+  for_common(here, majority, [&](std::uint32_t name, std::uint32_t x, std::uint32_t y) {
+    if (x != y) found.push_back({texts.name(name), texts.value(x), texts.value(y)});
     return true;
   });
   return found;
 }
 
-struct Draft {
-  Values values;  // of the members together: what one could not read, another may have
-  NodeGroup group;
-};
-
-void join_group(Draft& draft, const Traits& node) {
-  Values merged;
-  merged.reserve(std::max(draft.values.size(), node.values.size()));
-  std::ranges::set_union(draft.values, node.values, std::back_inserter(merged), {},
-                         &Values::value_type::first, &Values::value_type::first);
-  draft.values = std::move(merged);
-  draft.group.nodes.push_back(node.node);
-}
-
 }  // namespace
 
 std::vector<NodeGroup> group_nodes(const std::vector<Traits>& nodes) {
+  Texts texts(nodes);
   std::vector<Draft> drafts;
   for (const Traits& node : nodes) {
-    const auto home =
-        std::ranges::find_if(drafts, [&](const Draft& d) { return alike(d.values, node.values); });
+    Coded values = texts.code(node);
+    const auto home = std::ranges::find_if(drafts, [&](const Draft& d) { return alike(d.values, values); });
     if (home == drafts.end()) {
-      drafts.push_back({node.values, {{node.node}, {}}});
-    } else if (home->values.size() == node.values.size()) {
-      home->group.nodes.push_back(node.node);  // the usual case: nothing to learn
-    } else {
-      join_group(*home, node);
+      drafts.push_back({std::move(values), {{node.node}, {}}});
+      continue;
     }
+    home->group.nodes.push_back(node.node);
+    if (home->values.size() != values.size())
+      join_group(*home, values);  // else nothing to learn: the usual case
   }
   std::ranges::stable_sort(drafts, std::ranges::greater(),
                            [](const Draft& d) { return d.group.nodes.size(); });
   std::vector<NodeGroup> groups;
   for (Draft& draft : drafts) {
-    if (!groups.empty()) draft.group.differences = differences(draft.values, drafts.front().values);
+    if (!groups.empty()) draft.group.differences = differences(texts, draft.values, drafts.front().values);
     groups.push_back(std::move(draft.group));
   }
   return groups;
 }
 
 std::vector<NodeGroup::Difference> changes(const Traits& before, const Traits& now) {
-  return differences(now.values, before.values);
+  std::vector<NodeGroup::Difference> found;
+  for_common(now.values, before.values,
+             [&](const std::string& name, const std::string& x, const std::string& y) {
+               if (x != y) found.push_back({name, x, y});
+               return true;
+             });
+  return found;
 }
 
 }  // namespace angio::diagnose

@@ -72,6 +72,39 @@ TEST(Comparison, AThousandNodesAreGrouped) {
   EXPECT_EQ(groups[0].nodes.size(), 1000U);
 }
 
+TEST(Comparison, AThousandNodesOfWhichNoTwoAreAlike) {
+  std::vector<diagnose::Traits> nodes;
+  const diagnose::Traits sample = traits_of(dgx_h100());
+  for (int i = 0; i < 1000; ++i) {
+    nodes.push_back(sample);
+    nodes.back().node = "n" + std::to_string(i);
+    nodes.back().values.back().second = std::to_string(i);  // the last trait, so that all others are compared
+  }
+  const auto groups = group_nodes(nodes);
+  ASSERT_EQ(groups.size(), 1000U);
+  ASSERT_EQ(groups[999].differences.size(), 1U);
+  EXPECT_EQ(groups[999].differences[0].trait, sample.values.back().first);
+  EXPECT_EQ(groups[999].differences[0].here, "999");
+  EXPECT_EQ(groups[999].differences[0].majority, "0");
+}
+
+TEST(Comparison, ATraitThatComesAndGoesIsNoDifference) {
+  Machine forced = dgx_roce("gpu-b");
+  rdma_host(forced).devices[0].traffic_class = known(106U, "tc/1/traffic_class");
+  const auto groups = group_nodes({traits_of(dgx_roce("gpu-a")), traits_of(forced)});
+  EXPECT_EQ(groups.size(), 1U);
+}
+
+TEST(Comparison, GidsAreComparedByWhatTheyMean) {
+  Machine other = dgx_roce("gpu-b", 9);  // other addresses
+  EXPECT_EQ(group_nodes({traits_of(dgx_roce("gpu-a")), traits_of(other)}).size(), 1U);
+  other.rdma[0].ports[0].gids[3].type = known<std::string>("IB/RoCE v1", "types");
+  const auto groups = group_nodes({traits_of(dgx_roce("gpu-a")), traits_of(other)});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[1].differences.at(0).trait, "mlx5_0 port 1 GIDs");
+  EXPECT_EQ(groups[1].differences.at(0).here, "0 v1 link-local; 1 v2 link-local; 2 v1 IPv4; 3 v1 IPv4");
+}
+
 TEST(Comparison, ChangesAgainstTheEarlierSelf) {
   Machine now = dgx_h100();
   now.gpus.pop_back();

@@ -59,7 +59,7 @@ void run_rule(const Rule& rule, const Machine& machine, Diagnosis& diagnosis) {
 std::vector<Rule> collect_rules() {
   std::vector<Rule> rules;
   for (const auto topic : {numa_rules(), pcie_rules(), gpu_rules(), system_rules(), version_rules(),
-                           rdma_rules(), process_rules(), memory_rules(), nccl_rules()}) {
+                           rdma_rules(), process_rules(), memory_rules(), nccl_rules(), cluster_rules()}) {
     rules.insert(rules.end(), topic.begin(), topic.end());
   }
   std::ranges::sort(rules, {}, [](const Rule& rule) { return std::string_view(rule.id); });

@@ -18,6 +18,10 @@ TEST(Engine, EachRuleHasWordsAndEachWordsARule) {
   for (const knowledge::RuleText& text : knowledge::rules()) {
     if (text.id.starts_with("dryrun."))
       continue;  // over two runs: src/dryrun/against.cpp, with a test of its own
+    if (text.id.starts_with("rdma.rate."))
+      continue;  // over two readings: src/rdma/judge.cpp, with a test of its own
+    if (text.id.starts_with("fabric.")) continue;  // over a fabric: src/fabric, with tests of its own
+    if (text.id.starts_with("mesh.")) continue;    // over measurements: src/mesh, with tests of its own
     EXPECT_TRUE(in_code.contains(text.id)) << text.id << " has no check";
   }
 }

@@ -72,6 +72,7 @@ std::span<const Rule> rdma_rules();
 std::span<const Rule> process_rules();  // bindings and settings of running jobs
 std::span<const Rule> memory_rules();   // memory that could not be had, from logs
 std::span<const Rule> nccl_rules();     // what the logs of a job say of NCCL
+std::span<const Rule> cluster_rules();  // nodes against nodes: peers.hpp asks them
 
 // All of them, by id.
 std::span<const Rule> all_rules();

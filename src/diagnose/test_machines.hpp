@@ -10,6 +10,7 @@
 #include "base/ids.hpp"
 #include "diagnose/doctor.hpp"
 #include "model/machine.hpp"
+#include "model/rdma_host.hpp"
 
 namespace angio::test {
 
@@ -239,6 +240,45 @@ inline void add_software(Machine& machine) {
   software.fabric_manager_running = known(true, "fabricmanager");
 }
 
+// Interrupts on the adapter's own node, relaxed ordering allowed, ARP as rails need it, no mounts.
+inline void add_rdma_host(Machine& machine) {
+  auto host = std::make_shared<model::RdmaHost>();
+  for (const model::RdmaDevice& device : machine.rdma) {
+    model::RdmaDeviceFacts facts;
+    facts.gid_slots = {known(256U, "gids")};
+    facts.traffic_class = absent<std::uint32_t>();
+    facts.relaxed_ordering = known(true, "config");
+    facts.interrupts = known(57U, "msi_irqs");
+    const NumaId node = device.numa.value_or({0});
+    const CpuSet& near = machine.numa.nodes[node.value].cpus;
+    const std::vector<std::uint32_t> cpus = near.members();
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      CpuSet one;
+      one.insert(cpus[i % cpus.size()]);
+      facts.first_interrupts.push_back({100 + i, known(one, "smp_affinity_list")});
+    }
+    host->devices.push_back(std::move(facts));
+  }
+  for (std::size_t i = 0; i < machine.networks.size(); ++i) {
+    model::NetDeviceFacts facts;
+    facts.arp_ignore = known(std::int64_t{1}, "arp_ignore");
+    facts.arp_announce = known(std::int64_t{2}, "arp_announce");
+    facts.rp_filter = known(std::int64_t{2}, "rp_filter");
+    host->interfaces.push_back(std::move(facts));
+  }
+  host->sysctls.emplace("net.core.rmem_max", known<std::string>("16777216", "rmem_max"));
+  host->mounts = known(std::vector<model::NetworkMount>{}, "mountinfo");
+  machine.rdma_host = std::move(host);
+}
+
+// To change one thing of it: machines share theirs otherwise.
+inline model::RdmaHost& rdma_host(Machine& machine) {
+  auto host = std::make_shared<model::RdmaHost>(machine.rdma_host ? *machine.rdma_host : model::RdmaHost());
+  model::RdmaHost& changed = *host;
+  machine.rdma_host = std::move(host);
+  return changed;
+}
+
 // Two sockets, two nodes, eight H100 SXM, eight NDR HCAs; each GPU shares a PCIe switch with one HCA.
 inline Machine dgx_h100(const std::string& name = "gpu-a") {
   Machine machine;
@@ -262,6 +302,58 @@ inline Machine dgx_h100(const std::string& name = "gpu-a") {
   for (Gpu& gpu : machine.gpus)
     gpu.p2p.assign(8, known(model::P2pStatus::kOk, "p2p"));
   add_software(machine);
+  add_rdma_host(machine);
+  return machine;
+}
+
+inline model::Gid gid_entry(std::uint32_t index, const std::string& text, const std::string& type,
+                            const std::string& netdev = {}) {
+  model::Gid one;
+  one.index = index;
+  one.gid = text;
+  if (!type.empty()) one.type = known(type, "types");
+  if (type.empty())
+    one.type = Observed<std::string>::unreadable(model::Reason::kFailed, at("types"), 22);  // EINVAL
+  if (!netdev.empty()) one.netdev = known(netdev, "ndevs");
+  return one;
+}
+
+// The table mlx5 makes of one IPv4 address: link-local and IPv4, each as version 1 and 2.
+inline std::vector<model::Gid> mlx5_gids(std::uint32_t rail, std::uint32_t host, const std::string& netdev) {
+  constexpr const char* kLocal = "fe80:0000:0000:0000:ba59:9fff:fe00:0001";
+  char address[] = "0000:0000:0000:0000:0000:ffff:0a00:0000";
+  constexpr const char* kDigits = "0123456789abcdef";
+  address[32] = kDigits[(rail >> 4U) & 15U];
+  address[33] = kDigits[rail & 15U];
+  address[37] = kDigits[(host >> 4U) & 15U];
+  address[38] = kDigits[host & 15U];
+  return {gid_entry(0, kLocal, "IB/RoCE v1", netdev), gid_entry(1, kLocal, "RoCE v2", netdev),
+          gid_entry(2, address, "IB/RoCE v1", netdev), gid_entry(3, address, "RoCE v2", netdev)};
+}
+
+// The same node on RoCE: rail N is mlx5_N, interface rdmaN, address 10.N.0.HOST/24; PFC on priority 3, which
+// NCCL_IB_TC=106 rides in.
+inline Machine dgx_roce(const std::string& name = "gpu-a", std::uint32_t host = 5) {
+  Machine machine = dgx_h100(name);
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    model::RdmaDevice& device = machine.rdma[i];
+    model::RdmaPort& port = device.ports[0];
+    model::NetDevice netdev;
+    netdev.name = "rdma" + std::to_string(i);
+    netdev.pci = device.pci;
+    netdev.mtu = known(9000U, "mtu");
+    netdev.state = known<std::string>("up", "operstate");
+    netdev.kind = known<std::string>("physical", "type");
+    netdev.addresses = {"10." + std::to_string(i) + ".0." + std::to_string(host) + "/24"};
+    netdev.qos = {{"qos/trust", "dscp"}, {"qos/pfc", "0,0,0,1,0,0,0,0"}};
+    device.netdevs = {netdev.name};
+    port.link_layer = model::LinkLayer::kEthernet;
+    port.lid = known(Lid{0}, "lid");
+    port.gids = mlx5_gids(i, host, netdev.name);
+    machine.networks.push_back(std::move(netdev));
+  }
+  machine.software.settings.push_back({"NCCL_IB_TC", "106", at("environment")});
+  add_rdma_host(machine);
   return machine;
 }
 

@@ -10,6 +10,8 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "diagnose/doctor.hpp"
+#include "model/gid_choice.hpp"
+#include "model/rdma_host.hpp"
 
 namespace angio::diagnose {
 
@@ -79,6 +81,14 @@ std::string common_command_line(std::string_view line) {
   return join(kept, " ");
 }
 
+// tcp_rmem and its kind are apart by tabs.
+std::string join_words(std::string_view text) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split_words(text))
+    words.emplace_back(word);
+  return join(words, " ");
+}
+
 void add_cpu_traits(const Machine& machine, Collector& out) {
   const model::Cpus& cpus = machine.cpus;
   out.add("CPU model", cpus.model.name);
@@ -133,6 +143,61 @@ const char* layer_name(model::LinkLayer layer) {
                                                 : "unknown";
 }
 
+// "0 v1 link-local; 3 v2 IPv4": what an index means, not the addresses, which each node has of its own.
+std::string gids_in_words(const model::RdmaPort& port) {
+  constexpr std::size_t kMost = 16;  // bridges of pods fill tables with hundreds
+  constexpr std::string_view kPrefix = "RoCE ";
+  std::vector<std::string> entries;
+  for (const model::Gid& gid : port.gids) {
+    if (entries.size() == kMost) break;
+    std::string meaning = model::meaning_of(gid);
+    if (meaning.starts_with(kPrefix)) meaning.erase(0, kPrefix.size());
+    std::erase(meaning, ',');
+    entries.push_back(std::to_string(gid.index) + " " + meaning);
+  }
+  return join(entries, "; ");
+}
+
+void add_port_traits(const std::string& name, const model::RdmaPort& port, Collector& out) {
+  const std::string at = name + "port " + std::to_string(port.number) + " ";
+  out.add(at + "state", port.state);
+  out.add_quantity(at + "rate", port.rate);
+  out.add_quantity(at + "active MTU", port.active_mtu);
+  out.add(at + "link layer", std::string(layer_name(port.link_layer)));
+  const bool roce = port.link_layer == model::LinkLayer::kEthernet;
+  if (roce && !port.gids.empty()) out.add(at + "GIDs", gids_in_words(port));
+}
+
+// The kernel's settings and what is beside devices; counts of interrupts and addresses are each node's own.
+void add_rdma_host_traits(const Machine& machine, Collector& out) {
+  if (machine.rdma_host == nullptr) return;
+  const model::RdmaHost& host = *machine.rdma_host;
+  for (std::size_t i = 0; i < std::min(host.devices.size(), machine.rdma.size()); ++i) {
+    const std::string name = machine.rdma[i].name + " ";
+    out.add(name + "relaxed ordering", host.devices[i].relaxed_ordering);
+    out.add(name + "forced traffic class", host.devices[i].traffic_class);
+  }
+  for (std::size_t i = 0; i < std::min(host.interfaces.size(), machine.networks.size()); ++i) {
+    const std::string name = machine.networks[i].name + " ";
+    if (host.interfaces[i].ipoib_mode.is_known()) out.add(name + "IPoIB mode", host.interfaces[i].ipoib_mode);
+    out.add(name + "arp_ignore", host.interfaces[i].arp_ignore);
+    out.add(name + "arp_announce", host.interfaces[i].arp_announce);
+    out.add(name + "rp_filter", host.interfaces[i].rp_filter);
+  }
+  for (const auto& [name, value] : host.sysctls) {
+    if (const std::string* text = value.get()) out.add("sysctl " + name, join_words(*text));
+  }
+}
+
+// The slot behind a name: where names were handed out in another order, it is another card. Virtual machines
+// make their addresses up.
+void add_address(const Machine& machine, const std::string& name, const Observed<PciAddress>& address,
+                 Collector& out) {
+  const PciAddress* known = address.get();
+  if (known != nullptr && machine.software.virtual_machine.is_absent())
+    out.add(name + "PCI address", to_string(*known));
+}
+
 void add_network_traits(const Machine& machine, Collector& out) {
   if (!machine.rdma.empty()) out.add("RDMA devices", std::to_string(machine.rdma.size()));
   for (const model::RdmaDevice& device : machine.rdma) {
@@ -140,21 +205,23 @@ void add_network_traits(const Machine& machine, Collector& out) {
     out.add(name + "board", device.board_id);
     out.add(name + "firmware", device.firmware);
     out.add(name + "NUMA node", device.numa);
-    for (const model::RdmaPort& port : device.ports) {
-      const std::string at = name + "port " + std::to_string(port.number) + " ";
-      out.add(at + "state", port.state);
-      out.add_quantity(at + "rate", port.rate);
-      out.add_quantity(at + "active MTU", port.active_mtu);
-      out.add(at + "link layer", std::string(layer_name(port.link_layer)));
-    }
+    add_address(machine, name, device.address, out);
+    for (const model::RdmaPort& port : device.ports)
+      add_port_traits(name, port, out);
   }
   for (const model::NetDevice& device : machine.networks) {
-    if (!device.pci) continue;  // bridges, veth pairs and tunnels come and go
+    const bool bond = device.kind.is("bond");
+    if (!device.pci && !bond) continue;  // bridges, veth pairs and tunnels come and go
     const std::string name = device.name + " ";
-    out.add(name + "driver", device.driver);
+    if (!bond) out.add(name + "driver", device.driver);
+    if (bond) out.add(name + "members", std::to_string(device.bond_members.size()));
     out.add_quantity(name + "speed", device.speed);
+    add_address(machine, name, device.address, out);
     out.add(name + "MTU", device.mtu);
+    for (const auto& [leaf, value] : device.qos)
+      out.add(name + leaf, value);
   }
+  add_rdma_host_traits(machine, out);
 }
 
 // Modules that GPU and RDMA traffic depends on; others differ for a hundred dull reasons.

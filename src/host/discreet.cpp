@@ -237,6 +237,42 @@ std::string reduced_maps(std::string_view maps) {
   return kept;
 }
 
+namespace {
+
+// Digits and dots, or hexadecimal digits and colons: no host name is either.
+bool is_address(std::string_view text) {
+  const bool ipv6 = contains(text, ":");
+  const bool fits = text.find_first_not_of(ipv6 ? "0123456789abcdefABCDEF:." : "0123456789.") == text.npos;
+  return fits && (ipv6 || contains(text, ".")) && text.find_first_of("0123456789") != text.npos;
+}
+
+// Of a file system over the network: its type, the addresses and the transport. No names, no paths.
+std::string network_mount(std::string_view type, std::string_view source, std::string_view options) {
+  const std::string_view server = source.substr(0, source.find_first_of("@:/"));
+  const std::string_view net = contains(source, "@o2ib") ? "@o2ib" : "";  // Lustre: "10.1.1.1@o2ib:/scratch"
+  std::string kept;
+  for_each_part(options, ',', [&](std::string_view option) {
+    const std::size_t equals = option.find('=');
+    const std::string_view name = option.substr(0, equals);
+    const std::string_view value = equals == option.npos ? std::string_view() : option.substr(equals + 1);
+    const bool address = (name == "addr" || name == "clientaddr") && is_address(value);
+    if (option == "rdma" || name == "proto" || address) kept.append(",").append(option);
+  });
+  if (kept.empty() && !is_address(server)) return {};  // nothing that tells which way it takes
+  std::string line = "0 0 0:0 / /... rw - ";
+  line.append(type).append(" ").append(is_address(server) ? server : "...").append(net).append(" rw");
+  line += kept;
+  return line + "\n";
+}
+
+bool is_network_type(std::string_view type) {
+  constexpr std::array<std::string_view, 9> kTypes{"nfs",  "nfs4", "lustre", "beegfs", "ceph",
+                                                   "gpfs", "cifs", "smb3",   "wekafs"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
+}  // namespace
+
 std::string reduced_mounts(std::string_view mountinfo) {
   std::string kept;
   for_each_part(mountinfo, '\n', [&](std::string_view line) {
@@ -246,7 +282,11 @@ std::string reduced_mounts(std::string_view mountinfo) {
     const std::string_view point = words[4];
     const auto dash = std::ranges::find(words, "-");
     const bool groups = dash != words.end() && dash + 1 != words.end() && (dash + 1)->starts_with("cgroup");
-    if (point == "/" || point == "/dev/shm" || groups) kept.append(line).append("\n");
+    if (point == "/" || point == "/dev/shm" || groups) {
+      kept.append(line).append("\n");
+    } else if (words.end() - dash >= 3 && is_network_type(dash[1])) {
+      kept += network_mount(dash[1], dash[2], words.end() - dash >= 4 ? dash[3] : std::string_view());
+    }
   });
   return kept;
 }

@@ -2,6 +2,7 @@
 // Everything above probes and importers reads only this.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "model/software.hpp"
 
 namespace angio::model {
+
+struct RdmaHost;  // rdma_host.hpp
 
 // A remark about the source itself: what could not be read, what was repaired.
 struct Note {
@@ -39,6 +42,7 @@ struct Machine {
   std::vector<Gpu> gpus;
   std::vector<RdmaDevice> rdma;
   std::vector<NetDevice> networks;
+  std::shared_ptr<const RdmaHost> rdma_host = nullptr;  // null: nothing of it in the source
   Software software;
   std::vector<Process> processes;
   std::vector<JobLog> logs;                 // of the job that ran here, and of the kernel

@@ -1,7 +1,9 @@
 #include "probe/live_root.hpp"
 
 #include "host/addresses_root.hpp"
+#include "host/clock_root.hpp"
 #include "host/discreet.hpp"
+#include "host/ethtool_root.hpp"
 #include "host/system_roots.hpp"
 #include "probe/nvml/nvml_root.hpp"
 #include "probe/verbs/verbs_root.hpp"
@@ -28,6 +30,8 @@ Result<std::unique_ptr<host::Root>> make_live_machine_root(const host::LibraryLo
   root->mount("/@nvml", make_nvml_root(loader));
   root->mount("/@verbs", make_verbs_root(loader));
   root->mount("/@net", host::make_addresses_root());
+  root->mount("/@ethtool", host::make_ethtool_root());
+  root->mount("/@clock", host::make_clock_root());
   return root;
 }
 
@@ -39,8 +43,8 @@ Result<std::unique_ptr<host::Root>> make_tree_root(const std::string& directory)
   Result<std::unique_ptr<host::Root>> files = host::open_directory_root(directory);
   if (!files) return files;
   auto root = std::make_unique<host::MountedRoot>(std::move(*files));
-  for (const char* place :
-       {"/@home", "/@env", "/@limits", "/@uname", "/@statfs", "/@libraries", "/@nvml", "/@verbs", "/@net"}) {
+  for (const char* place : {"/@home", "/@env", "/@limits", "/@uname", "/@statfs", "/@libraries", "/@nvml",
+                            "/@verbs", "/@net", "/@ethtool", "/@clock"}) {
     root->mount(place, host::make_memory_root({}, host::Scope::kRecorded));
   }
   return root;

@@ -7,6 +7,7 @@
 #include "probe/sysfs/network_probe.hpp"
 #include "probe/sysfs/numa_probe.hpp"
 #include "probe/sysfs/pci_probe.hpp"
+#include "probe/sysfs/rdma_host_probe.hpp"
 
 namespace angio::probe {
 
@@ -18,6 +19,7 @@ model::Machine probe_machine(const host::Root& root, const ProbeOptions& options
   probe_numa(root, machine);                                                      // needs CPUs
   probe_pci(root, machine);                                                       // needs NUMA nodes
   probe_network(root, machine);                                                   // needs PCI
+  probe_rdma_host(root, machine);                                                 // needs the network
   probe_gpus(root, machine);                                                      // needs PCI and NUMA
   if (options.with_processes) probe_processes(root, options.processes, machine);  // needs GPUs
   return machine;

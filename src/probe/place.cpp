@@ -63,6 +63,9 @@ Words words_of(std::string_view directory) {
   if (mount == "statfs") return {"df" + (below.empty() ? "" : " " + below), below.empty() ? " /" : "/"};
   if (mount == "env") return {"environment"};
   if (mount == "net") return {"ip", " "};
+  if (mount == "ethtool") return {"ethtool -S" + (below.empty() ? "" : " " + below.substr(1)), ", "};
+  if (mount == "clock")
+    return {"clock" + (below.empty() ? "" : " at the reading of " + below.substr(1)), " "};
   if (mount == "home") return {"~" + below, "/"};
   if (mount == "libraries") return {"libraries in " + below, "/"};
   if (mount == "job") return {"file of the job" + (below.empty() ? "" : " " + below.substr(1)), " "};

@@ -49,7 +49,7 @@ TEST(Place, EveryMountHasWords) {
   EXPECT_EQ(name_of_path("/@job/train.log"), "file of the job train.log");
   EXPECT_EQ(name_of_path("/@net/addresses"), "ip addresses");
   for (const char* mount : {"/@home", "/@env", "/@limits", "/@uname", "/@statfs", "/@libraries", "/@nvml",
-                            "/@verbs", "/@net", "/@job"}) {
+                            "/@verbs", "/@net", "/@job", "/@ethtool", "/@clock"}) {
     EXPECT_EQ(name_of_path(mount).find('@'), std::string::npos) << mount;
     EXPECT_EQ(name_of_path(std::string(mount) + "/some/thing").find('@'), std::string::npos) << mount;
   }

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/text.hpp"
+#include "model/gid_choice.hpp"
 #include "views/topology_matrix.hpp"
 #include "views/topology_words.hpp"
 
@@ -199,6 +200,61 @@ report::Fields class_fields(const Machine& machine, const std::vector<DeviceRef>
   return fields;
 }
 
+// ---- GIDs of RoCE ports
+
+model::GidWish wish_of(const Machine& machine) {
+  return model::wish_of([&](std::string_view name) -> const std::string* {
+    const auto& settings = machine.software.settings;
+    const auto found = std::ranges::find(settings, name, &model::Setting::name);
+    return found != settings.end() ? &found->value : nullptr;
+  });
+}
+
+// "v1", "v2"; "?" where the type cannot be read, as for entries of other pods.
+std::string version_of(const model::Gid& gid) {
+  const std::string type = gid.type.value_or("?");
+  const std::size_t blank = type.rfind(' ');
+  return blank != type.npos ? type.substr(blank + 1) : type;
+}
+
+// Tables of hosts with many pods have hundreds of entries: the first ones, and the one that is taken.
+void add_gid_rows(const model::RdmaDevice& device, const model::RdmaPort& port, const model::GidWish& wish,
+                  report::Table& table) {
+  constexpr std::size_t kShown = 8;
+  const model::GidChoice choice = model::choose_gid(port, wish);
+  const std::string name =
+      device.ports.size() > 1 ? fmt::format("{}:{}", device.name, port.number) : device.name;
+  for (std::size_t i = 0; i < port.gids.size(); ++i) {
+    const model::Gid& gid = port.gids[i];
+    const bool taken = choice.entry == &gid && !choice.fails;
+    if (i >= kShown && !taken) continue;
+    const auto raw = model::parse_gid(gid.gid);
+    table.rows.push_back(
+        {report::plain(name), report::plain(std::to_string(gid.index)), report::plain(version_of(gid)),
+         report::plain(raw ? model::address_of(*raw) : gid.gid), report::plain(gid.netdev.value_or("?")),
+         report::toned(taken ? "taken" : "", Tone::kStrong)});
+  }
+}
+
+void add_gids(const Machine& machine, std::vector<report::Block>& blocks) {
+  const model::GidWish wish = wish_of(machine);
+  report::Table table{
+      .columns = {{"port"}, {"GID", report::Align::kRight}, {"RoCE"}, {"address"}, {"interface"}, {"NCCL"}},
+      .rows = {}};
+  for (const model::RdmaDevice& device : machine.rdma) {
+    for (const model::RdmaPort& port : device.ports) {
+      if (port.link_layer == model::LinkLayer::kEthernet) add_gid_rows(device, port, wish, table);
+    }
+  }
+  if (table.rows.empty()) return;
+  blocks.emplace_back(report::Heading{"GIDs of RoCE ports", 2});
+  blocks.emplace_back(std::move(table));
+  blocks.emplace_back(report::Paragraph{report::plain(
+      wish.index ? fmt::format("Taken: what NCCL_IB_GID_INDEX={} of this machine names.", *wish.index)
+                 : std::string("Taken: what NCCL 2.21.5 and newer choose by themselves with this machine's "
+                               "settings; a job's own may differ. Older ones take GID 0."))});
+}
+
 }  // namespace
 
 std::vector<report::Block> explain_topology(const Machine& machine) {
@@ -223,6 +279,7 @@ std::vector<report::Block> explain_topology(const Machine& machine) {
                             report::plain(words.empty() ? "no other device" : words));
   }
   blocks.emplace_back(views);
+  add_gids(machine, blocks);
   std::vector<Remark> remarks;
   remark_odd_pairs(machine, remarks);
   remark_far_nics(machine, nics, remarks);

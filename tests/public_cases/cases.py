@@ -15,6 +15,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from roce import as_roce, set_gid, set_table  # noqa: E402
 from synthetic_node import (CONNECTX7, DRIVER, downstream_address, gpu_address, healthy, nic_address)  # noqa: E402
 
 LIBNCCL = "/usr/lib/x86_64-linux-gnu/libnccl.so.2"
@@ -172,6 +174,54 @@ def narrow_by_design():
     return node
 
 
+def gids_of_other_pods():
+    """A pod with a macvlan interface on each adapter: entries 2 and 3 belong to others, its own begin at 4 and on."""
+    node = as_roce(small("case-29"))
+    node.line("/@env/KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    for rail in range(node.gpus):
+        for index in (2, 3):
+            set_gid(node, rail, index, f"0000:0000:0000:0000:0000:ffff:0a63:000{rail + 1}", None)
+        for index in (0, 1):
+            set_gid(node, rail, index, "0000:0000:0000:0000:0000:0000:0000:0000", None)
+        set_table(node, rail, 5, first=4 + 4 * (rail % 2))
+    install_nccl(node, "2.23.4")
+    return add_job(node, nccl="2.23.4")
+
+
+def class_without_pfc():
+    """The switches protect priority 7 (DSCP 59) alone; the driver forces that class, but not on every queue pair."""
+    node = as_roce(small("case-31"))
+    node.remove("/etc/nccl.conf")
+    for rail in range(node.gpus):
+        node.change(f"/sys/class/net/rdma{rail}/qos/pfc", "0,0,0,0,0,0,0,1")
+    return add_job(node)
+
+
+def bond_with_one_queue_pair():
+    node = as_roce(small("case-37"))
+    for rail in range(node.gpus):
+        node.line(f"/sys/class/net/bond{rail}/bonding/slaves", f"rdma{rail}")
+        node.line(f"/sys/class/net/bond{rail}/mtu", 9000)
+        node.line(f"/sys/class/net/bond{rail}/type", 1)
+        node.line(f"/sys/class/net/bond{rail}/operstate", "up")
+        node.link(f"/sys/class/net/rdma{rail}/master", f"../bond{rail}")
+        set_table(node, rail, 5, interface=f"bond{rail}")
+    return add_job(node)
+
+
+def half_of_the_adapters_idle():
+    node = small("case-39")
+    for rail in range(node.gpus):
+        words = 400_000_000_000 if rail % 2 == 0 else 12_000
+        for counter in ("port_xmit_data", "port_rcv_data"):
+            node.change(f"/sys/class/infiniband/mlx5_{rail}/ports/1/counters/{counter}", words)
+    return add_job(node)
+
+
+def interface_of_another_name():
+    return add_job(small("case-41"), environment={"NCCL_SOCKET_IFNAME": "eth0"})
+
+
 def slower_ethernet_selected():
     node = small("case-33")
     for index in (2, 3):
@@ -243,8 +293,13 @@ CASES = {
     23: (unknown_speed_string, "version.nccl.old-pcie-speeds", "old NCCL does not know the kernel's PCIe speed words"),
     25: (peers_hidden, "process.gpu.hidden-peers", "each rank sees one GPU"),
     27: (narrow_by_design, None, "fewer lanes by design"),
+    29: (gids_of_other_pods, "rdma.roce.gid-choice", "GIDs of other pods end the job before NCCL 2.26"),
+    31: (class_without_pfc, "rdma.roce.traffic-class", "NCCL's traffic rides in a class that is not protected"),
     33: (slower_ethernet_selected, "rdma.port.mixed", "slow RoCE NICs would be used beside InfiniBand"),
     35: (flapping_link, "rdma.port.errors", "a link went down again and again"),
+    37: (bond_with_one_queue_pair, "process.setting.bond-qps", "one queue pair uses one port of a bond"),
+    39: (half_of_the_adapters_idle, "rdma.port.idle", "every other adapter carried nothing"),
+    41: (interface_of_another_name, "process.setting.socket-ifname", "the interface of the filter is not there"),
     43: (flat_virtual_machine, "system.vm.topology-hidden", "the VM hides the PCIe topology"),
     51: (loaded_is_not_installed, "version.nccl.older-loaded", "the process loads another NCCL than the installed one"),
     61: (fabric_not_completed, "gpu.fabric.not-ready", "the NVSwitch fabric is not up"),

@@ -181,8 +181,8 @@ bool is_gid_trouble(const NcclEvent& event) {
   if (is_zero_gid(event.local_gid) || is_zero_gid(event.remote_gid)) return true;
   if (speaks_of_roce_version(event) || contains(event.text, "(0/0)")) return true;
   if (event.kind != NcclEventKind::kQpModify || !event.number) return false;
-  return *event.number == kEinval || *event.number == kEnetunreach || *event.number == kEhostunreach ||
-         *event.number == kEtimedout;
+  return *event.number == kEinval || *event.number == kEnodata || *event.number == kEnetunreach ||
+         *event.number == kEhostunreach || *event.number == kEtimedout;
 }
 
 const NcclEvent* earlier_cause(const NcclLog& log, const NcclEvent& echo) {

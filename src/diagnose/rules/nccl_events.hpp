@@ -20,6 +20,7 @@ using Events = std::vector<const model::NcclEvent*>;
 // errno of Linux, as NCCL prints it.
 inline constexpr std::int64_t kEnomem = 12;
 inline constexpr std::int64_t kEinval = 22;
+inline constexpr std::int64_t kEnodata = 61;
 inline constexpr std::int64_t kEnetunreach = 101;
 inline constexpr std::int64_t kEtimedout = 110;
 inline constexpr std::int64_t kEhostunreach = 113;

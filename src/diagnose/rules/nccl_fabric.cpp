@@ -13,6 +13,8 @@
 #include "diagnose/rules/nccl_events.hpp"
 #include "diagnose/rules/nccl_ways.hpp"
 #include "diagnose/rules/support.hpp"
+#include "knowledge/knowledge.hpp"
+#include "model/nccl_names.hpp"
 
 namespace angio::diagnose::nccl {
 namespace {
@@ -96,6 +98,53 @@ std::optional<Cause> host_cause(const NcclLog& log) {
   return cause;
 }
 
+std::size_t active_ports(const Machine& machine) {
+  std::size_t active = 0;
+  for (const model::RdmaDevice& device : machine.rdma)
+    for (const model::RdmaPort& port : device.ports)
+      active += port.state.is("ACTIVE") ? 1 : 0;
+  return active;
+}
+
+// Ports of the node that the filter takes, in any state.
+std::size_t fitting_ports(const Machine& machine, const NcclSetting& filter) {
+  const model::NameList list = model::parse_names(filter.value);
+  std::size_t fitting = 0;
+  for (const model::RdmaDevice& device : machine.rdma)
+    for (const model::RdmaPort& port : device.ports)
+      fitting += model::takes(list, device.name, port.number) ? 1 : 0;
+  return fitting;
+}
+
+// Whether the node has an active port that the filter takes: then the filter is not what stands in the way.
+bool fits_active(const Machine& machine, const NcclSetting& filter) {
+  const model::NameList list = model::parse_names(filter.value);
+  for (const model::RdmaDevice& device : machine.rdma)
+    for (const model::RdmaPort& port : device.ports)
+      if (port.state.is("ACTIVE") && model::takes(list, device.name, port.number)) return true;
+  return false;
+}
+
+// The causes asked before the one that was found, and what rules them out. Only what the sources show.
+std::string excluded(const Machine& machine, const NcclLog& log, std::string_view found) {
+  std::vector<std::string> out;
+  const auto is = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::find(words, found) != words.end();
+  };
+  if (!is({"by_ib_disable", "by_net"}) && log.info_lines != 0)
+    out.emplace_back("no line sets NCCL_IB_DISABLE or NCCL_NET");
+  const bool asked = std::ranges::any_of(
+      log.networks, [](const NcclNetwork& network) { return network.plugin == "IB" && network.none_found; });
+  if (!is({"by_ib_disable", "by_net", "by_library"}) && asked)
+    out.emplace_back("libibverbs loads, for NCCL asked it for devices");
+  if (is({"by_container"}) && !settings_of(log, "NCCL_IB_HCA").empty())
+    out.emplace_back("NCCL_IB_HCA takes active ports of the node");
+  if (!is({"by_port"}) && active_ports(machine) != 0)
+    out.push_back(count_of(active_ports(machine), "port") + " of " + machine.name +
+                  (active_ports(machine) == 1 ? " is active" : " are active"));
+  return join(out, "; ");
+}
+
 std::optional<Cause> device_cause(const Machine& machine, const NcclLog& log) {
   const auto none = std::ranges::find_if(log.networks, [](const NcclNetwork& network) {
     return !is_socket(network.plugin) && (network.none_found || network.devices.empty());
@@ -106,15 +155,17 @@ std::optional<Cause> device_cause(const Machine& machine, const NcclLog& log) {
       seen(log, none->source,
            "NET/" + none->plugin + ": no device found" + (none->host.empty() ? "" : " on " + none->host)));
   const auto filters = settings_of(log, "NCCL_IB_HCA");
-  std::size_t active = 0;
-  for (const model::RdmaDevice& device : machine.rdma)
-    for (const model::RdmaPort& port : device.ports)
-      active += port.state.is("ACTIVE") ? 1 : 0;
-  if (!filters.empty()) {
-    cause.title =
-        "NCCL_IB_HCA=" + filters.front()->value + " matches no usable adapter: TCP sockets between nodes";
+  const std::size_t active = active_ports(machine);
+  if (!filters.empty() && !fits_active(machine, *filters.front())) {
+    const std::size_t down = fitting_ports(machine, *filters.front());
+    cause.title = "NCCL_IB_HCA=" + filters.front()->value +
+                  (down != 0 ? " takes only ports that are not active: TCP sockets between nodes"
+                             : " matches no usable adapter: TCP sockets between nodes");
     cause.evidence.push_back(seen(log, *filters.front()));
-    cause.word = "by_filter";
+    if (down != 0)
+      cause.evidence.push_back({count_of(down, "port") + " of that name on " + machine.name + ", none active",
+                                place_of(machine, "/sys/class/infiniband")});
+    cause.word = down != 0 ? "by_port" : "by_filter";
   } else if (active != 0) {
     cause.title =
         "NCCL saw none of the node's RDMA devices and uses TCP sockets: they are not in its container";
@@ -203,6 +254,8 @@ void network_socket(const Machine& machine, Outcome& outcome) {
             draft.evidence.push_back(
                 seen(*log, count.source, "via " + count.text + ", " + name_of(*log, rank.process)));
         });
+    if (const std::string out = excluded(machine, *log, cause->word); !out.empty())
+      draft.evidence.push_back({"not the cause: " + out, "the lines of the log, and the node"});
     if (settings_of(*log, "NCCL_IB_HCA").empty() && cause->word == std::string_view("by_none"))
       draft.words["no_filter"] = "";
     draft.words[cause->word] = "";
@@ -260,16 +313,39 @@ void bootstrap_interface(const Machine& machine, Outcome& outcome) {
 
 namespace {
 
+BitsPerSecond speed_of(const NcclNetDevice& device) {
+  constexpr double kMega = 1e6;  // NCCL says Mb/s
+  return BitsPerSecond{device.speed_mbps.value_or(0) * kMega};
+}
+
+// Adapters that collectives are not meant for, in software or for management, have no GPUDirect to lose. Null
+// where one is fast or of a speed that the log does not tell.
+const NcclNetDevice* slow_adapter(const NcclLog& log) {
+  const NcclNetDevice* fastest = nullptr;
+  for (const NcclNetwork& network : log.networks) {
+    if (is_socket(network.plugin)) continue;
+    for (const NcclNetDevice& device : network.devices) {
+      if (!device.speed_mbps) return nullptr;
+      if (fastest == nullptr || *device.speed_mbps > *fastest->speed_mbps) fastest = &device;
+    }
+  }
+  const bool fast = fastest != nullptr && speed_of(*fastest).value >= knowledge::threshold("rdma.fast-port");
+  return fast ? nullptr : fastest;
+}
+
 // Why GPUDirect RDMA is off, as far as lines say it.
 void explain_gdr(const NcclLog& log, Draft& draft) {
   std::size_t shown = 0;
   for (const NcclNetwork& network : log.networks) {
-    for (const NcclNetDevice& device : network.devices) {
-      if (device.gdr != false || shown++ >= kMostEvidence) continue;
-      draft.evidence.push_back(seen(log, device.gdr_source,
-                                    "GPU Direct RDMA disabled for " + device.name +
-                                        (device.gdr_reason.empty() ? "" : ": " + device.gdr_reason)));
-      draft.words["by_module"] = "";
+    // Where NCCL made merged devices of them, its lines speak of those.
+    for (const auto* list : {&network.devices, &network.virtual_devices}) {
+      for (const NcclNetDevice& device : *list) {
+        if (device.gdr != false || shown++ >= kMostEvidence) continue;
+        draft.evidence.push_back(seen(log, device.gdr_source,
+                                      "GPU Direct RDMA disabled for " + device.name +
+                                          (device.gdr_reason.empty() ? "" : ": " + device.gdr_reason)));
+        draft.words["by_module"] = "";
+      }
     }
   }
   for (const model::NcclGdrPair& pair : log.gdr) {
@@ -323,6 +399,14 @@ void gdr_off(const Machine& machine, Outcome& outcome) {
             seen(*log, count.source, name_of(*log, rank.process) + ": via " + count.text));
     });
     explain_gdr(*log, draft);
+    if (const NcclNetDevice* slow = slow_adapter(*log)) {
+      draft.severity = model::Severity::kInfo;
+      draft.rank = 0;
+      draft.words.erase("by_module");
+      draft.evidence.push_back(
+          seen(*log, slow->source,
+               fmt::format("no adapter is faster than {}, {}", slow->name, in_words(speed_of(*slow)))));
+    }
     outcome.fire(std::move(draft));
   }
 }

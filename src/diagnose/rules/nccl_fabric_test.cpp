@@ -59,6 +59,19 @@ TEST(NcclNetworkSocket, FiresOnAContainerWithoutTheNodesDevices) {
   EXPECT_TRUE(contains(finding.title, "not in its container"));
   EXPECT_EQ(finding.fixes.size(), 1U);
 }
+TEST(NcclNetworkSocket, FiresOnAFilterOfPortsThatAreDown) {
+  NcclLog log = on_sockets();
+  log.settings.push_back(setting("NCCL_IB_HCA", "=mlx5_6"));
+  Machine machine = dgx_h100();
+  set(machine.rdma[6].ports[0].state, std::string("DOWN"));
+  auto finding = only_one(with_log(log, machine), "nccl.network.socket");
+  EXPECT_EQ(finding.title,
+            "NCCL_IB_HCA==mlx5_6 takes only ports that are not active: TCP sockets between nodes");
+  // the filter takes an active port: then it is not to blame
+  finding = only_one(with_log(log, dgx_h100()), "nccl.network.socket");
+  EXPECT_TRUE(contains(finding.title, "not in its container"));
+  EXPECT_TRUE(contains(finding.evidence.back().text, "NCCL_IB_HCA takes active ports of the node"));
+}
 TEST(NcclNetworkSocket, FiresOnTheHostWithoutAdaptersBesideOneThatHasSome) {
   NcclLog log = healthy_log();
   log.networks[1].devices.clear();
@@ -160,6 +173,32 @@ TEST(NcclGdrOff, FiresWithTheMissingModule) {
   log.networks[0].devices[0].gdr = false;
   log.networks[0].devices[0].gdr_source = line(8);
   EXPECT_EQ(only_one(with_log(log), "nccl.gdr.off").fixes[0].command, "modprobe nvidia_peermem");
+}
+TEST(NcclGdrOff, FiresWithTheMissingModuleOfMergedDevices) {
+  NcclLog log = healthy_log();
+  for (model::NcclRank& rank : log.communicators[0].ranks)
+    rank.transports[1].gdr = false;
+  log.networks[0].virtual_devices.push_back(log.networks[0].devices[0]);
+  log.networks[0].virtual_devices[0].gdr = false;
+  const auto finding = only_one(with_log(log), "nccl.gdr.off");
+  EXPECT_EQ(finding.evidence.back().text, "GPU Direct RDMA disabled for mlx5_0");
+  EXPECT_EQ(finding.fixes[0].command, "modprobe nvidia_peermem");
+}
+TEST(NcclGdrOff, FiresAsARemarkOnAdaptersThatCollectivesAreNotMeantFor) {
+  NcclLog log = healthy_log();
+  for (model::NcclRank& rank : log.communicators[0].ranks)
+    rank.transports[1].gdr = false;
+  for (model::NcclNetwork& network : log.networks)
+    for (model::NcclNetDevice& device : network.devices)
+      device.speed_mbps = 10000;
+  log.networks[0].devices[0].gdr = false;
+  const auto finding = only_one(with_log(log), "nccl.gdr.off");
+  EXPECT_EQ(finding.severity, model::Severity::kInfo);
+  EXPECT_EQ(finding.evidence.back().text, "no adapter is faster than mlx5_0, 10 Gb/s");
+  for (const model::Fix& fix : finding.fixes)
+    EXPECT_NE(fix.command, "modprobe nvidia_peermem");
+  log.networks[1].devices[1].speed_mbps.reset();  // not told: it may be a fast one
+  EXPECT_EQ(only_one(with_log(log), "nccl.gdr.off").severity, model::Severity::kWarning);
 }
 TEST(NcclGdrOff, SilentOnPairsThatNcclDeclinedAndDoesNotUse) {
   NcclLog log = healthy_log();

@@ -54,6 +54,58 @@ TEST(NcclGidWrong, FiresWithoutRailsOnAGidThatTheAdapterRefused) {
   ASSERT_EQ(found[0].fixes.size(), 1U);
   EXPECT_EQ(found[0].fixes[0].command, "show_gids");
 }
+TEST(NcclGidWrong, FiresOnAnEmptyEntryByItsErrno) {
+  NcclLog log = healthy_log();
+  NcclEvent& event =
+      add_event(log, NcclEventKind::kQpModify, "Call to ibv_modify_qp failed with 61 No data available");
+  event.number = 61;
+  event.gid_index = 9;
+  event.device = "mlx5_0:1";
+  EXPECT_EQ(title_of(with_log(log), "nccl.gid.wrong"),
+            "The GID that NCCL uses on mlx5_0:1 is empty (GID index 9)");
+}
+
+NcclEvent& add_try(NcclLog& log, std::uint32_t number, bool handled) {
+  NcclEvent& event = add_event(log, NcclEventKind::kQpModify,
+                               handled ? "Call to ibv_modify_qp failed with 110 …, retrying 1/35"
+                                       : "Call to ibv_modify_qp failed with 110 Connection timed out",
+                               number);
+  event.number = 110;
+  event.handled = handled;
+  event.device = "mlx5_1:1";
+  event.local_gid = "::ffff:192.0.2.35";
+  event.remote_gid = "::ffff:192.0.2.36";
+  return event;
+}
+TEST(NcclGidWrong, FiresWithTheLastTryAndOrdinaryPacketsFirst) {
+  NcclLog log = healthy_log();
+  add_try(log, 70, true);
+  add_try(log, 75, false);
+  const auto found = findings_of(with_log(log), "nccl.gid.wrong");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].severity, model::Severity::kCritical);
+  EXPECT_EQ(found[0].evidence.size(), 1U);
+  EXPECT_TRUE(contains(found[0].evidence[0].source, "rank0.log:75"));
+  ASSERT_EQ(found[0].fixes.size(), 3U);
+  EXPECT_EQ(found[0].fixes[0].command, "ping -c 3 -I 192.0.2.35 192.0.2.36");
+}
+TEST(NcclGidWrong, FiresWhileItStillTries) {
+  NcclLog log = healthy_log();
+  add_try(log, 70, true);
+  log.communicators[0].ranks[0].rings_source = line(60);  // of another connection, before
+  EXPECT_EQ(findings_of(with_log(log), "nccl.gid.wrong").at(0).severity, model::Severity::kCritical);
+}
+TEST(NcclGidWrong, FiresAsARemarkWhenALaterTryWentWell) {
+  NcclLog log = healthy_log();
+  add_try(log, 70, true).count = 3;
+  log.communicators[0].ranks[0].rings_source = line(80);
+  const auto found = findings_of(with_log(log), "nccl.gid.wrong");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].severity, model::Severity::kInfo);
+  EXPECT_EQ(found[0].title, "A queue pair on mlx5_1:1 reached its peer only after 3 failed tries");
+  ASSERT_EQ(found[0].fixes.size(), 1U);
+  EXPECT_EQ(found[0].fixes[0].command, "ip neigh");
+}
 TEST(NcclGidWrong, FiresOnContainersWithGapsInTheirGidTable) {
   const Machine machine = with_event(NcclEventKind::kOtherWarning,
                                      "NET/IB : read failed in ncclIbRoceGetVersionNum: Invalid argument");
@@ -69,6 +121,12 @@ TEST(NcclGidWrong, UndecidedWithoutErrno) {
       undecided_of(with_event(NcclEventKind::kQpModify, "Call to ibv_modify_qp failed"), "nccl.gid.wrong");
   ASSERT_EQ(gaps.size(), 1U);
   EXPECT_TRUE(contains(gaps[0].collect, "show_gids"));
+  NcclLog log = healthy_log();
+  add_event(log, NcclEventKind::kQpModify, "Call to ibv_modify_qp failed with 5 Input/output error").number =
+      5;
+  const auto other = undecided_of(with_log(log), "nccl.gid.wrong");
+  ASSERT_EQ(other.size(), 1U);
+  EXPECT_TRUE(contains(other[0].missing, "errno 5 of ibv_modify_qp"));
 }
 
 TEST(NcclMemoryRegister, FiresOnEnomemAsTheLimitOfLockedMemory) {
@@ -144,6 +202,29 @@ TEST(NcclIbRetryExceeded, FiresWithNumbersWhereManyPeersAndAdaptersAreMeant) {
   EXPECT_TRUE(contains(found[0].fixes[0].text, "Look at node-a and node-b first"));
   EXPECT_EQ(found[0].fixes[1].command, "ib_write_bw -d <adapter> <peer>");
 }
+TEST(NcclIbRetryExceeded, FiresWithTheHostsThatTheAddressesOfTheAdaptersTell) {
+  NcclLog log = healthy_log();
+  for (std::uint32_t rank : {0U, 2U}) {
+    NcclEvent& event = add_event(log, NcclEventKind::kCompletionError, "status 12", 70 + rank, rank);
+    event.status = 12;
+    event.device = rank == 0 ? "mlx5_0" : "mlx5_1";
+    event.peer = "127.0.0.1<5000>";
+    event.local_gid = rank == 0 ? "::ffff:192.0.2.1" : "::ffff:192.0.2.2";
+    event.remote_gid = rank == 0 ? "::ffff:192.0.2.2" : "::ffff:192.0.2.1";
+  }
+  EXPECT_TRUE(
+      contains(title_of(with_log(log), "nccl.ib.retry-exceeded"), "each way between node-a and node-b"));
+  log.events[1].local_gid = log.events[1].remote_gid;  // both have it: a container network
+  EXPECT_FALSE(contains(title_of(with_log(log), "nccl.ib.retry-exceeded"), "each way"));
+}
+TEST(NcclIbRetryExceeded, FiresWithThePeersHostByTheGidOfItsConnections) {
+  NcclLog log = with_completion(12);
+  log.events[0].remote_gid = "::ffff:192.0.2.2";
+  log.networks[1].devices[0].gid = "0/20200C0FFFF0000";
+  EXPECT_TRUE(contains(title_of(with_log(log), "nccl.ib.retry-exceeded"), "got no answer from node-b"));
+  log.networks[0].devices[0].gid = "0/20200C0FFFF0000";  // both have it: a container network
+  EXPECT_TRUE(contains(title_of(with_log(log), "nccl.ib.retry-exceeded"), "from 192.0.2.7<5000>"));
+}
 TEST(NcclIbRetryExceeded, FiresAndSaysWhenTheEndsAreOnDifferentRails) {
   NcclLog log = with_completion(12);
   log.events[0].local_gid = "::ffff:10.6.0.35";
@@ -205,6 +286,46 @@ TEST(NcclIbPortEvent, FiresOnAFlappingLinkBeforeTheRetriesOfOthers) {
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all[0].rule, "nccl.ib.port-event");
   EXPECT_TRUE(contains(all[0].title, "on mlx5_0:1: the link flaps"));
+}
+
+Machine with_port(const char* name, const char* state, std::uint64_t downed) {
+  Machine machine;
+  machine.name = name;
+  model::RdmaDevice device;
+  device.name = "mlx5_0";
+  model::RdmaPort port;
+  port.state = Observed<std::string>::known(state, {});
+  port.physical_state = Observed<std::string>::known("Polling", {});
+  port.counters.emplace("link_downed", Observed<std::uint64_t>::known(downed, {}));
+  device.ports.push_back(std::move(port));
+  machine.rdma.push_back(std::move(device));
+  return machine;
+}
+TEST(NcclIbPortEvent, FiresOnAPortThatTheSnapshotHasDownBeforeTheRetriesOnIt) {
+  NcclLog log = with_completion(12);
+  log.events[0].device = "mlx5_0";
+  const auto all = diagnose::diagnose(with_log(log, with_port("node-a", "DOWN", 2))).findings;
+  ASSERT_GE(all.size(), 2U);
+  EXPECT_EQ(all[0].rule, "nccl.ib.port-event");
+  EXPECT_EQ(all[0].title, "mlx5_0 is down, and the job could not send by it");
+  EXPECT_EQ(all[0].evidence.back().text,
+            "link_downed 2 of mlx5_0 port 1 of node-a, since that counter began");
+  EXPECT_EQ(all[1].rule, "nccl.ib.retry-exceeded");
+}
+TEST(NcclIbPortEvent, FiresOnceWhereTheAdapterSaidSoToo) {
+  NcclLog log = with_completion(12);
+  log.events[0].device = "mlx5_0";
+  add_event(log, NcclEventKind::kAsyncPort, "Got non-fatal async event: port error(10)", 65).device =
+      "mlx5_0:1";
+  const auto found = findings_of(with_log(log, with_port("node-a", "DOWN", 1)), "nccl.ib.port-event");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].title, "A port went down while the job ran on mlx5_0:1: it is down in the snapshot too");
+}
+TEST(NcclIbPortEvent, SilentOnPortsOfOtherHostsAndOnThoseThatAreUp) {
+  NcclLog log = with_completion(12);
+  log.events[0].device = "mlx5_0";
+  EXPECT_TRUE(findings_of(with_log(log, with_port("node-b", "DOWN", 0)), "nccl.ib.port-event").empty());
+  EXPECT_TRUE(findings_of(with_log(log, with_port("node-a", "ACTIVE", 1)), "nccl.ib.port-event").empty());
 }
 TEST(NcclIbPortEvent, FiresAsAWarningOnChangedAddresses) {
   const auto found =

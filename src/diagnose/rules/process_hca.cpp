@@ -29,24 +29,6 @@ std::vector<std::string> device_names(const Machine& machine) {
   return names;
 }
 
-// Devices a prefix covers although a device of exactly that name exists.
-std::vector<std::string> covered_beside(const Machine& machine, const NameList& list) {
-  std::vector<std::string> extra;
-  if (list.exact) return extra;
-  const std::vector<std::string> all = device_names(machine);
-  const std::set<std::string> existing(all.begin(), all.end());
-  std::set<std::string> named;
-  for (const std::string_view part : list.names)
-    named.emplace(rdma::device_part(part));
-  for (const std::string& part : named) {
-    if (!existing.contains(part)) continue;
-    for (const std::string& name : all) {
-      if (name.starts_with(part) && !named.contains(name)) extra.push_back(name);
-    }
-  }
-  return extra;
-}
-
 struct Judged {
   std::vector<std::string> here;     // parts of the list that fit a device
   std::vector<std::string> missing;  // and those that fit none
@@ -82,7 +64,7 @@ void judge_hca(const Machine& machine, const Use& use, Outcome& outcome) {
     return fire_hca(machine, use, list.exclude ? " leaves no RDMA device" : " matches no RDMA device",
                     "=" + join(device_names(machine), ","), std::nullopt, outcome);
   }
-  const std::vector<std::string> extra = covered_beside(machine, list);
+  const std::vector<std::string> extra = rdma::covered_beside(machine, list);
   if (!extra.empty()) {
     fire_hca(machine, use, (list.exclude ? " also leaves out " : " also takes ") + list_of(extra),
              (list.exclude ? "^=" : "=") + join(judged.here, ","), model::Severity::kWarning, outcome);
@@ -112,12 +94,18 @@ struct Split {
   std::vector<std::string> left;
 };
 
+// Of a job whose list means another device: process.setting.ib-hca tells.
+bool taken_by_prefix(const Machine& machine, const PortRef& ref) {
+  return std::ranges::any_of(rdma::jobs_of(machine, {"NCCL_IB_HCA"}),
+                             [&](const Process* job) { return rdma::taken_by_prefix(machine, job, ref); });
+}
+
 // Active ports by board, port number, link layer and rate: what one job would use together.
 std::map<std::string, Split> by_use(const Machine& machine, Gaps& gaps) {
   std::map<std::string, Split> kinds;
   for (const PortRef& ref : rdma::hardware_ports(machine)) {
     if (!ref.port->state.is_known()) gaps.add(rdma::port_label(ref), ref.port->state);
-    if (!rdma::is_active(*ref.port)) continue;
+    if (!rdma::is_active(*ref.port) || taken_by_prefix(machine, ref)) continue;
     Split& split = kinds[fmt::format("{}/{}", rdma::kind_of(ref), ref.port->rate.value_or({}).value)];
     (rdma::left_out(machine, ref) ? split.left : split.taken).push_back(rdma::port_label(ref));
   }
@@ -215,13 +203,23 @@ void add_gid_words(const model::LibraryFile* nccl, const std::vector<PortRef>& p
   }
 }
 
+// No entry serves, whatever the index: rdma.roce.no-v2-gid tells, and another index would not help.
+bool serves_nowhere(const Machine& machine, const model::RdmaPort& port) {
+  return !machine.gpus.empty() && std::ranges::none_of(port.gids, [](const Gid& gid) {
+    return rdma::is_routable_v2(gid) || gid.type.is_unreadable();
+  });
+}
+
 // Trouble → ports that have it at this index. None when a port's table was not read (noted as a gap).
-std::map<std::string, std::vector<std::string>> gid_troubles(const std::vector<PortRef>& ports,
+std::map<std::string, std::vector<std::string>> gid_troubles(const Machine& machine,
+                                                             const std::vector<PortRef>& ports,
                                                              std::uint32_t index, Gaps& gaps) {
   std::map<std::string, std::vector<std::string>> troubles;
   for (const PortRef& ref : ports) {
     if (ref.port->gids.empty()) {
       gaps.note(rdma::port_label(ref), model::Reason::kNotCollected, 0);
+    } else if (serves_nowhere(machine, *ref.port)) {
+      continue;
     } else if (const char* trouble = trouble_with_gid(*ref.port, index)) {
       troubles[trouble].push_back(rdma::port_label(ref));
     }
@@ -239,7 +237,7 @@ void gid_index(const Machine& machine, Outcome& outcome) {
     const auto index = parse_integer<std::uint32_t>(use.setting->value);
     if (!index) continue;  // -1: automatic
     const std::vector<PortRef> ports = roce_ports(machine, use.process);
-    for (const auto& [trouble, names] : gid_troubles(ports, *index, gaps)) {
+    for (const auto& [trouble, names] : gid_troubles(machine, ports, *index, gaps)) {
       Draft draft = draft_for(machine, use,
                               fmt::format("GID {} {} on {}", use.setting->value, trouble, list_of(names)));
       draft.devices = names;
@@ -271,7 +269,7 @@ void gid_unset(const Machine& machine, Outcome& outcome) {
     if (process.gpus.empty() || !mapped || nccl == nullptr || ports.empty()) continue;
     any = true;
     if (set || finds_gid_itself(*nccl) || !versions.insert(nccl->version).second) continue;
-    for (const auto& [trouble, names] : gid_troubles(ports, 0, gaps)) {
+    for (const auto& [trouble, names] : gid_troubles(machine, ports, 0, gaps)) {
       Draft draft{
           .title = fmt::format("NCCL {} takes GID 0, which {} on {}", nccl->version, trouble, list_of(names)),
           .devices = names,

@@ -18,6 +18,28 @@ TEST(ProcessSettingIbHca, FiresOnNoMatchAndOnPrefixes) {
   EXPECT_EQ(found[0].fixes[0].text, "Write an exact list: NCCL_IB_HCA=\"=mlx5_1:1\"");
 }
 
+// A prefix that takes two storage cards as well is one trouble: neither mixed kinds nor two of four like
+// ports.
+TEST(ProcessSettingIbHca, FiresAloneWhereAPrefixTakesOtherKinds) {
+  Machine machine = training();
+  for (const char* name : {"mlx5_10", "mlx5_20"}) {
+    model::RdmaDevice storage = machine.rdma[0];
+    storage.name = name;
+    set(storage.board_id, std::string("MT_0000000437"));
+    storage.ports[0].link_layer = model::LinkLayer::kEthernet;
+    machine.rdma.push_back(storage);
+  }
+  add_rdma_host(machine);
+  for (model::Process& process : machine.processes)
+    process.settings.push_back(
+        {"NCCL_IB_HCA", "mlx5_0,mlx5_1,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_7", at("environ")});
+  EXPECT_EQ(findings_of(machine, "process.setting.ib-hca").size(), 1U);
+  EXPECT_TRUE(held(machine, "rdma.port.mixed"));
+  const auto few = findings_of(machine, "process.setting.hca-few");
+  ASSERT_EQ(few.size(), 1U);  // mlx5_2, which nobody named
+  EXPECT_EQ(few[0].devices, std::vector<std::string>{"mlx5_2"});
+}
+
 TEST(ProcessSettingIbHca, FiresOnAnExclusionThatTakesMoreAway) {
   Machine machine = with("NCCL_IB_HCA", "^mlx5_1");
   EXPECT_TRUE(held(machine, "process.setting.ib-hca"));
@@ -107,11 +129,21 @@ TEST(ProcessSettingGidIndex, UndecidedWithoutTheTable) {
 
 TEST(ProcessSettingGidIndex, SilentOnAPortThatNcclDoesNotTake) {
   Machine machine = roce_with_index("3");
-  machine.rdma[7].ports[0].gids = {gid(0, kLinkLocal)};
+  machine.rdma[7].ports[0].gids = {gid(0, kLinkLocal), gid(5, kRoutable)};
   EXPECT_EQ(title_of(machine, "process.setting.gid-index"), "GID 3 is empty on mlx5_7");
   for (model::Process& process : machine.processes)
     process.settings.push_back({"NCCL_IB_HCA", "^mlx5_7", at("environ")});
   EXPECT_TRUE(held(machine, "process.setting.gid-index"));
+}
+
+TEST(ProcessSettingGidIndex, SilentWhereNoIndexServes) {
+  Machine machine = roce_with_index("3");
+  machine.rdma[7].ports[0].gids = {gid(0, kLinkLocal)};
+  EXPECT_TRUE(held(machine, "process.setting.gid-index"));
+  const auto found = findings_of(machine, "rdma.roce.no-v2-gid");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].severity, model::Severity::kCritical);
+  EXPECT_EQ(found[0].evidence.back().text, "NCCL_IB_GID_INDEX=3: no index serves on this port");
 }
 
 TEST(ProcessSettingGidIndex, FiresWithTheCureForTheRelease) {

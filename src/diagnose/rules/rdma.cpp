@@ -1,4 +1,4 @@
-// RDMA devices: GPUDirect, what the rules share about ports, and the list of all RDMA rules.
+// RDMA devices: what the rules share about ports, interfaces and jobs, and the list of all RDMA rules.
 #include "diagnose/rules/rdma.hpp"
 
 #include <fmt/format.h>
@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
+#include <set>
 
-#include "base/format.hpp"
 #include "base/text.hpp"
 #include "diagnose/rules/support.hpp"
 #include "knowledge/knowledge.hpp"
@@ -55,131 +54,104 @@ bool is_routable_v2(const model::Gid& gid) {
   return gid.type.is("RoCE v2") && !empty && !to_lower(gid.gid).starts_with("fe80");
 }
 
+namespace {
+
+bool all_show(const std::vector<const Trouble*>& alike, const std::string& text) {
+  return std::ranges::all_of(alike, [&](const Trouble* trouble) {
+    return std::ranges::find(trouble->draft.evidence, text, &model::Evidence::text) !=
+           trouble->draft.evidence.end();
+  });
+}
+
+// What all of them show is said once; the rest under each port's name, of the first ports.
+std::vector<model::Evidence> evidence_of(const std::vector<const Trouble*>& alike) {
+  constexpr std::size_t kPorts = 3;  // the rest have the same words
+  std::vector<model::Evidence> evidence;
+  for (std::size_t i = 0; i < std::min(alike.size(), kPorts); ++i) {
+    for (model::Evidence one : alike[i]->draft.evidence) {
+      const bool common = alike.size() > 1 && all_show(alike, one.text);
+      if (common && i > 0) continue;
+      if (alike.size() > 1)
+        one.text = (common ? std::string("each") : port_label(alike[i]->ref)) + ": " + one.text;
+      evidence.push_back(std::move(one));
+    }
+  }
+  return evidence;
+}
+
+}  // namespace
+
 void fire_grouped(const std::vector<Trouble>& troubles, Outcome& outcome) {
-  constexpr std::size_t kEvidence = 3;  // ports; the rest have the same words
   std::map<std::string, std::vector<const Trouble*>> groups;
   for (const Trouble& trouble : troubles)
     groups[trouble.singular].push_back(&trouble);
   for (const auto& [words, alike] : groups) {
     Draft draft = alike.front()->draft;
     draft.words.emplace("device", alike.front()->ref.device->name);
-    draft.evidence.clear();
+    draft.evidence = evidence_of(alike);
     std::vector<std::string> labels;
     for (const Trouble* trouble : alike) {
       labels.push_back(port_label(trouble->ref));
       draft.devices.push_back(trouble->ref.device->name);
-      if (labels.size() > kEvidence) continue;
-      for (model::Evidence evidence : trouble->draft.evidence) {
-        if (alike.size() > 1) evidence.text = labels.back() + ": " + evidence.text;
-        draft.evidence.push_back(std::move(evidence));
-      }
     }
     draft.title = list_of(labels) + " " + (labels.size() == 1 ? words : alike.front()->plural);
     outcome.fire(std::move(draft));
   }
 }
 
-namespace {
-
-bool supports_gdr(const model::Gpu& gpu) {
-  return is_nvidia(gpu) && !contains(gpu.name.value_or(""), "GeForce");
+const model::NetDevice* find_interface(const Machine& machine, std::string_view name) {
+  const auto found = std::ranges::find(machine.networks, name, &model::NetDevice::name);
+  return found != machine.networks.end() ? &*found : nullptr;
 }
 
-bool has_module(const std::vector<std::string>& modules, std::string_view name) {
-  return std::ranges::find(modules, name) != modules.end();
+const model::NetDevice* netdev_of(const Machine& machine, const RdmaDevice& device) {
+  for (const std::string& name : device.netdevs) {
+    if (const model::NetDevice* found = find_interface(machine, name)) return found;
+  }
+  return nullptr;
 }
 
-// DMA-BUF came to RDMA in Linux 5.12: NCCL user guide 2.30, GPU troubleshooting, GPU Direct.
-bool kernel_has_dmabuf(const std::string& kernel) {
-  const auto parts = split(std::string_view(kernel).substr(0, kernel.find_first_not_of("0123456789.")), '.');
-  if (parts.size() < 2) return false;
-  const std::string release = std::string(parts[0]) + "." + std::string(parts[1]);
-  return knowledge::compare_versions(release, "5.12").value_or(-1) >= 0;
+const model::RdmaDeviceFacts* facts_of(const Machine& machine, const RdmaDevice& device) {
+  const auto index = static_cast<std::size_t>(&device - machine.rdma.data());
+  if (machine.rdma_host == nullptr || index >= machine.rdma_host->devices.size()) return nullptr;
+  return &machine.rdma_host->devices[index];
 }
 
-std::size_t mellanox_active(const Machine& machine) {
-  return static_cast<std::size_t>(std::ranges::count_if(machine.rdma, [](const RdmaDevice& device) {
-    return device.name.starts_with("mlx") && std::ranges::any_of(device.ports, is_active);
-  }));
+const model::NetDeviceFacts* facts_of(const Machine& machine, const model::NetDevice& device) {
+  const auto index = static_cast<std::size_t>(&device - machine.networks.data());
+  if (machine.rdma_host == nullptr || index >= machine.rdma_host->interfaces.size()) return nullptr;
+  return &machine.rdma_host->interfaces[index];
 }
 
-// What NCCL would send by; known answers only.
-struct GdrPaths {
-  bool open = false;                    // the open module, which offers DMA-BUF
-  bool kernel = false;                  // and a kernel that takes it
-  const model::Setting* off = nullptr;  // NCCL_DMABUF_ENABLE=0 of a job
-  const model::Process* job = nullptr;
-  [[nodiscard]] bool dmabuf() const { return open && kernel && off == nullptr; }
-};
+std::vector<PortRef> ports_in_reach(const Machine& machine, const model::Process* process) {
+  std::vector<PortRef> ports;
+  for (const PortRef& ref : hardware_ports(machine)) {
+    if (is_active(*ref.port) && uses_port(machine, process, ref)) ports.push_back(ref);
+  }
+  return ports;
+}
 
-void find_dmabuf_off(const Machine& machine, GdrPaths& paths) {
-  const auto is_off = [](const model::Setting* setting) {
-    return setting != nullptr && parse_integer<std::int64_t>(setting->value) == 0;
-  };
+const model::Setting* setting_of(const Machine& machine, const model::Process* process,
+                                 std::string_view name) {
+  const model::Setting* own = process != nullptr ? find_setting(process->settings, name) : nullptr;
+  return own != nullptr ? own : find_setting(machine.software.settings, name);
+}
+
+std::vector<const model::Process*> jobs_of(const Machine& machine,
+                                           const std::vector<std::string_view>& settings) {
+  std::vector<const model::Process*> jobs;
+  std::set<std::string> seen;
   for (const model::Process& process : machine.processes) {
-    const model::Setting* setting = find_setting(process.settings, "NCCL_DMABUF_ENABLE");
-    if (process.gpus.empty() || !is_off(setting)) continue;
-    paths.off = setting;
-    paths.job = &process;
-    return;
+    if (process.gpus.empty()) continue;
+    std::string key;
+    for (const std::string_view name : settings) {
+      const model::Setting* setting = setting_of(machine, &process, name);
+      key += (setting != nullptr ? "=" + setting->value : std::string("-")) + "\n";
+    }
+    if (seen.insert(key).second) jobs.push_back(&process);
   }
-  const model::Setting* own = find_setting(machine.software.settings, "NCCL_DMABUF_ENABLE");
-  if (is_off(own)) paths.off = own;
-}
-
-model::Evidence why_no_dmabuf(const Machine& machine, const GdrPaths& paths) {
-  const model::Software& software = machine.software;
-  if (!paths.open) {
-    return seen(
-        machine, software.nvidia_open.source(),
-        "no DMA-BUF path either: driver " + software.nvidia_loaded.value_or("") + " is the closed module");
-  }
-  if (!paths.kernel)
-    return seen(machine, software.kernel.source(), "no DMA-BUF path: kernel " + software.kernel.value_or(""));
-  return seen(machine, paths.off->source,
-              "no DMA-BUF path: NCCL_DMABUF_ENABLE=" + paths.off->value +
-                  (paths.job != nullptr ? " in process " + std::to_string(paths.job->id) : ""));
-}
-
-void fire_gdr(const Machine& machine, const GdrPaths& paths, std::size_t adapters, Outcome& outcome) {
-  Draft draft{.title = "GPUDirect RDMA is off: nvidia_peermem is not loaded",
-              .evidence = {seen(machine, machine.software.modules.source(),
-                                "no nvidia_peermem among the loaded modules"),
-                           why_no_dmabuf(machine, paths)},
-              .cost = {count_of(adapters, "NIC") + " copy through host memory", ""},
-              .rank = 1};
-  draft.words[paths.open && paths.kernel ? "dmabuf_off" : "no_dmabuf"] = "";
-  const bool fast = std::ranges::any_of(machine.rdma, [](const RdmaDevice& device) {
-    return std::ranges::any_of(device.ports,
-                               [](const RdmaPort& port) { return is_active(port) && is_fast(port); });
-  });
-  if (!fast) {
-    draft.severity = model::Severity::kInfo;
-    draft.rank = 0;
-  }
-  outcome.fire(std::move(draft));
-}
-
-}  // namespace
-
-void gdr_missing(const Machine& machine, Outcome& outcome) {
-  const std::size_t adapters = mellanox_active(machine);
-  if (adapters == 0 || !std::ranges::any_of(machine.gpus, supports_gdr)) return outcome.not_applicable();
-  const model::Software& software = machine.software;
-  const auto* modules = software.modules.get();
-  if (modules == nullptr) return gap(outcome, "loaded kernel modules", software.modules);
-  if (has_module(*modules, "nvidia_peermem") || has_module(*modules, "nv_peer_mem")) return;
-  if (!has_module(*modules, "nvidia")) return;  // no driver at all: another rule's finding
-  if (!software.nvidia_open.is_known())
-    return gap(outcome, "whether the NVIDIA module is the open one", software.nvidia_open);
-  const std::string* kernel = software.kernel.get();
-  if (*software.nvidia_open.get() && kernel == nullptr)
-    return gap(outcome, "kernel version", software.kernel);
-  GdrPaths paths;
-  paths.open = *software.nvidia_open.get();
-  paths.kernel = kernel != nullptr && kernel_has_dmabuf(*kernel);
-  find_dmabuf_off(machine, paths);
-  if (!paths.dmabuf()) fire_gdr(machine, paths, adapters, outcome);
+  if (jobs.empty()) jobs.push_back(nullptr);
+  return jobs;
 }
 
 }  // namespace angio::diagnose::rdma
@@ -189,13 +161,22 @@ namespace {
 
 constexpr std::array kRules = {
     Rule{"rdma.gdr.peermem-missing", rdma::gdr_missing},
+    Rule{"rdma.gdr.level-too-near", rdma::gdr_level},
     Rule{"rdma.port.no-subnet-manager", rdma::no_subnet_manager},
     Rule{"rdma.port.down", rdma::port_down},
     Rule{"rdma.port.slow", rdma::port_slow},
+    Rule{"rdma.port.unsettled", rdma::port_unsettled},
+    Rule{"rdma.bond.degraded", rdma::bond_degraded},
     Rule{"rdma.port.mixed", rdma::port_mixed},
     Rule{"rdma.port.mtu-low", rdma::mtu_low},
     Rule{"rdma.roce.mtu-low", rdma::roce_mtu_low},
+    Rule{"rdma.roce.mtu-above-netdev", rdma::roce_mtu_above_netdev},
     Rule{"rdma.roce.no-v2-gid", rdma::roce_no_gid},
+    Rule{"rdma.roce.gid-choice", rdma::roce_gid_choice},
+    Rule{"rdma.roce.traffic-class", rdma::roce_traffic_class},
+    Rule{"rdma.roce.same-subnet", rdma::roce_same_subnet},
+    Rule{"rdma.interrupts.misplaced", rdma::interrupt_affinity},
+    Rule{"rdma.pcie.relaxed-ordering", rdma::relaxed_ordering},
     Rule{"rdma.firmware.mixed", rdma::firmware_mixed},
     Rule{"rdma.port.errors", rdma::port_errors},
     Rule{"rdma.port.loss", rdma::port_loss},

@@ -37,6 +37,7 @@ void firmware_mixed(const Machine& machine, Outcome& outcome) {
       std::vector<std::string> names;
       for (const RdmaDevice* device : devices)
         names.push_back(device->name);
+      draft.devices.insert(draft.devices.end(), names.begin(), names.end());
       draft.evidence.push_back(
           seen(machine, devices.front()->firmware.source(), version + ": " + list_of(names)));
     }

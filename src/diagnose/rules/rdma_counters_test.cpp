@@ -57,7 +57,7 @@ TEST(RdmaPortLoss, FiresOnRoceThatLosesPackets) {
   const auto found = findings_of(machine, "rdma.port.loss");
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].title, "mlx5_0 to mlx5_7 count lost packets");
-  EXPECT_EQ(found[0].evidence[0].text, "mlx5_0: out_of_sequence 5000000");
+  EXPECT_EQ(found[0].evidence[0].text, "each: out_of_sequence 5000000");
 }
 
 TEST(RdmaPortLoss, FiresOnTimeoutsAndDiscards) {

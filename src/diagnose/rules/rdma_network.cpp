@@ -1,4 +1,5 @@
-// RDMA ports: the MTU of the path, and the GIDs a RoCE connection is addressed by.
+// RDMA ports: the MTU of the path (verbs) and that of the interface below a RoCE port. Never one for the
+// other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,14 +58,6 @@ std::vector<LowMtu> low_mtus(const Machine& machine, LinkLayer layer, Outcome& o
   return low;
 }
 
-const model::NetDevice* netdev_of(const Machine& machine, const RdmaDevice& device) {
-  for (const std::string& name : device.netdevs) {
-    const auto found = std::ranges::find(machine.networks, name, &model::NetDevice::name);
-    if (found != machine.networks.end()) return &*found;
-  }
-  return nullptr;
-}
-
 // "uses an MTU of 2048, it can 4096" for each of them.
 Trouble low_trouble(const Machine& machine, const LowMtu& low, const char* what, const char* headers) {
   const std::string sizes = fmt::format("{} of {}, ", what, low.now.value);
@@ -116,34 +109,53 @@ void roce_mtu_low(const Machine& machine, Outcome& outcome) {
   fire_grouped(troubles, outcome);
 }
 
-// ---- GIDs
+namespace {
 
-void roce_no_gid(const Machine& machine, Outcome& outcome) {
+// The smallest MTU of the interfaces that the port's usable GIDs lie on: VLANs and bonds have their own.
+const model::NetDevice* smallest_interface(const Machine& machine, const PortRef& ref) {
+  const model::NetDevice* smallest = nullptr;
+  for (const model::Gid& gid : ref.port->gids) {
+    const std::string* name = gid.netdev.get();
+    const model::NetDevice* one =
+        name != nullptr && is_routable_v2(gid) ? find_interface(machine, *name) : nullptr;
+    if (one == nullptr || !one->mtu.is_known() || one->kind.is("ipoib")) continue;
+    if (smallest == nullptr || *one->mtu.get() < *smallest->mtu.get()) smallest = one;
+  }
+  if (smallest != nullptr) return smallest;
+  const model::NetDevice* own = netdev_of(machine, *ref.device);
+  return own != nullptr && !own->kind.is("ipoib") ? own : nullptr;  // IPoIB has an MTU of another meaning
+}
+
+}  // namespace
+
+// The path MTU counts payload; IP, UDP and RDMA headers come on top and must pass the interface too.
+void roce_mtu_above_netdev(const Machine& machine, Outcome& outcome) {
+  const auto headers = static_cast<std::uint64_t>(knowledge::threshold("rdma.headers.roce2-packet"));
   bool any = false;
-  Gaps gaps("GID table");
+  Gaps gaps("MTU");
   std::vector<Trouble> troubles;
   for (const PortRef& ref : hardware_ports(machine)) {
-    const bool roce = is_active(*ref.port) && ref.port->link_layer == LinkLayer::kEthernet;
-    if (!roce || machine.gpus.empty() || left_out(machine, ref)) continue;
+    const model::NetDevice* netdev = smallest_interface(machine, ref);
+    if (!is_active(*ref.port) || ref.port->link_layer != LinkLayer::kEthernet || netdev == nullptr) continue;
     any = true;
-    const auto untyped =
-        std::ranges::find_if(ref.port->gids, [](const model::Gid& gid) { return gid.type.is_unreadable(); });
-    if (ref.port->gids.empty()) {
-      gaps.note(port_label(ref), model::Reason::kNotCollected, 0);
-    } else if (std::ranges::any_of(ref.port->gids, is_routable_v2)) {
+    const Bytes* path = ref.port->active_mtu.get();
+    const std::uint32_t* mtu = netdev->mtu.get();
+    if (path == nullptr || mtu == nullptr) {
+      path == nullptr ? gaps.add(port_label(ref), ref.port->active_mtu) : gaps.add(netdev->name, netdev->mtu);
       continue;
-    } else if (untyped != ref.port->gids.end()) {
-      gaps.note(port_label(ref), untyped->type.reason(), untyped->type.error());
-    } else {
-      const model::Gid& sample = ref.port->gids.back();
-      Draft draft{.title = {},
-                  .evidence = {seen(machine, sample.type.source(),
-                                    fmt::format("{} entries; the last, {}: {}, {}", ref.port->gids.size(),
-                                                sample.index, sample.gid, sample.type.value_or("")))},
-                  .cost = {"no connection beyond the link's own subnet", ""}};
-      troubles.push_back(
-          {ref, "has no routable RoCE v2 GID", "have no routable RoCE v2 GID", std::move(draft)});
     }
+    if (*mtu >= path->value + headers) continue;
+    Draft draft{.title = {},
+                .evidence = {seen(machine, ref.port->active_mtu.source(),
+                                  fmt::format("path MTU {}, {} with its headers", path->value,
+                                              path->value + headers)),
+                             seen(machine, netdev->mtu.source(),
+                                  fmt::format("{} has an MTU of {}", netdev->name, *mtu))},
+                .cost = {"full packets do not pass", ""},
+                .rank = 1,
+                .words = {{"netdev", netdev->name}, {"needed", std::to_string(path->value + headers)}}};
+    const std::string words = fmt::format(" a path MTU of {} over an interface of {}", path->value, *mtu);
+    troubles.push_back({ref, "uses" + words, "use" + words, std::move(draft)});
   }
   if (!any) return outcome.not_applicable();
   fire_grouped(troubles, outcome);

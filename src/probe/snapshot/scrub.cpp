@@ -29,8 +29,8 @@ bool is_free_text(std::string_view path) {
     return true;
   if (path.starts_with("/proc/"))
     return path.size() > 6 && std::isdigit(static_cast<unsigned char>(path[6])) != 0;
-  constexpr std::array<std::string_view, 6> kKernel{"/sys/",   "/dev/",    "/@nvml",
-                                                    "/@verbs", "/@limits", "/@uname"};
+  constexpr std::array<std::string_view, 8> kKernel{"/sys/",    "/dev/",   "/@nvml",    "/@verbs",
+                                                    "/@limits", "/@uname", "/@ethtool", "/@clock"};
   return !std::ranges::any_of(kKernel, [&](std::string_view prefix) { return path.starts_with(prefix); });
 }
 

@@ -43,6 +43,9 @@ Snapshot planted() {
   file("/sys/class/net/ib0/address", "00:00:10:29:fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:a1:b2:c4\n");
   file("/sys/class/net/enxb83fd2a1b2c4/mtu", "1500\n");
   all["/sys/class/net"].names = host::Names{"enxb83fd2a1b2c4", "eth0", "eth1", "ib0"};
+  file("/proc/sys/net/ipv4/conf/enxb83fd2a1b2c4/arp_ignore", "1\n");
+  file("/proc/self/mountinfo",
+       "0 0 0:0 / /... rw - nfs4 10.43.21.77 rw,proto=rdma,clientaddr=10.43.21.5,addr=10.43.21.77\n");
   file("/@nvml/gpu/0/uuid", "GPU-5a3f0c11-7d2e-4b6a-9c1d-0123456789ab");
   file("/@nvml/gpu/0/serial", "1652922010333");
   file("/@nvml/gpu/0/pci", "00000000:1B:00.0");

@@ -133,6 +133,7 @@ std::optional<PciExpressCapability> PciConfig::express() const {
   if (const auto control = word_at(*at + 8)) {
     capability.max_payload = payload_of_code((*control >> 5U) & 7U);
     capability.max_read_request = payload_of_code((*control >> 12U) & 7U);
+    capability.relaxed_ordering = (*control & 0x10U) != 0;  // PCI_EXP_DEVCTL_RELAX_EN
   }
   if (const auto link = long_at(*at + 12)) capability.link_max = link_of(*link & 0xfU, (*link >> 4U) & 0x3fU);
   if (const auto link = word_at(*at + 18)) capability.link = link_of(*link & 0xfU, (*link >> 4U) & 0x3fU);

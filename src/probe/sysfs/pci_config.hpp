@@ -29,7 +29,8 @@ struct PciExpressCapability {
   std::optional<Bytes> max_payload_supported;
   std::optional<Bytes> max_payload;
   std::optional<Bytes> max_read_request;
-  std::optional<model::PciLink> link;  // none: no link (integrated endpoint) or a reserved code
+  std::optional<bool> relaxed_ordering;  // allowed, not used: the card decides for each request
+  std::optional<model::PciLink> link;    // none: no link (integrated endpoint) or a reserved code
   std::optional<model::PciLink> link_max;
 };
 
