@@ -1,7 +1,7 @@
 """Debian's kernel for the VM: fetched once as a package, cut down to what a VM needs.
 
 Out of the package come the uncompressed kernel, which QEMU starts by PVH and so without decompressing it in the
-emulated machine, and the modules for virtio, 9p and soft-RoCE. Nothing is installed."""
+emulated machine, and the modules for virtio, 9p, soft-RoCE and netem. Nothing is installed."""
 
 import fcntl
 import gzip
@@ -14,9 +14,11 @@ import struct
 import subprocess
 import tarfile
 
-# Folders below lib/modules/VERSION/kernel that hold what mounting a 9p share and an RDMA device in software need.
-MODULE_FOLDERS = ("drivers/virtio/", "net/9p/", "fs/9p/", "fs/netfs/", "fs/fscache/", "drivers/infiniband/core/",
-                  "drivers/infiniband/sw/rxe/", "drivers/net/", "net/ipv4/", "net/ipv6/", "crypto/")
+# Folders below lib/modules/VERSION/kernel that hold what mounting a 9p share, RDMA devices in software and a network
+# in trouble need.
+MODULE_FOLDERS = ("drivers/virtio/", "net/9p/", "fs/9p/", "fs/netfs/", "fs/fscache/", "fs/configfs/",
+                  "drivers/infiniband/core/", "drivers/infiniband/sw/rxe/", "drivers/net/", "net/ipv4/", "net/ipv6/",
+                  "net/sched/", "crypto/")
 # What every machine loads; the modules these depend on come with them.
 WANTED_MODULES = ("virtio_pci", "9pnet_virtio", "9p")
 # Beside vmlinux: the folders whose modules were kept.

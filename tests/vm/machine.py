@@ -9,7 +9,7 @@
                             device hang behind a PCIe switch
   modules                   kernel modules that it loads besides those for its folders
   [folders.NAME]            the folder that the environment variable `variable` names is /NAME, read-only; it must
-                            hold a file of the pattern `holds`
+                            hold a file of the pattern `holds`; with `optional` the machine also starts without it
   [files]                   what of this computer's /usr it uses besides the ordinary: pattern = package
 """
 
@@ -49,13 +49,14 @@ def load(name):
 
 
 def folders(machine):
-    """Name to folder of what the machine asks for from the environment, or kernel.Missing."""
+    """Name to folder of what the machine asks for from the environment and finds, or kernel.Missing."""
     found = {}
     for name, wanted in machine.get("folders", {}).items():
         folder = pathlib.Path(os.environ.get(wanted["variable"]) or "/nonexistent").resolve()
-        if not any(folder.glob(wanted["holds"])):
+        if any(folder.glob(wanted["holds"])):
+            found[name] = folder
+        elif not wanted.get("optional"):
             raise kernel.Missing(f"{wanted['variable']} names no folder that holds {wanted['holds']}")
-        found[name] = folder
     return found
 
 

@@ -44,6 +44,7 @@ constexpr auto kPatterns = std::to_array<Pattern>({
     {"port error", Kind::kAsyncPort},
     {"port down", Kind::kAsyncPort},
     {"async event", Kind::kAsyncOther},
+    {"GID table changed", Kind::kAsyncOther},  // 2.23+ says that without "async event"
     {"ibv_create_qp", Kind::kQpCreate},
     {"ibv_modify_qp", Kind::kQpModify},
     {"ibv_reg_mr", Kind::kRegisterMemory},

@@ -126,10 +126,11 @@ std::string_view device_in(std::string_view text) {
   const auto named =
       after(text, std::to_array<std::string_view>({" hca ", "on dev ", "devName ", " for device "}));
   if (!named.empty()) return named;
-  // "NET/IB : mlx5_0:1 async fatal event"
+  // "NET/IB : mlx5_0:1 async fatal event", "… Got non-fatal async event", "… GID table changed"
   constexpr std::string_view kStart = "NET/IB : ";
-  if (text.starts_with(kStart) && text.find(" async") != std::string_view::npos)
-    return after(text, std::to_array<std::string_view>({kStart}));
+  const bool of_adapter = text.find(" async") != std::string_view::npos ||
+                          text.find("GID table changed") != std::string_view::npos;
+  if (text.starts_with(kStart) && of_adapter) return after(text, std::to_array<std::string_view>({kStart}));
   return {};
 }
 

@@ -75,6 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
         Warned{"NET/IB : mlx5_0:1 Got async event : port error", NcclEventKind::kAsyncPort},
         Warned{"NET/IB : mlx5_0:1 Got non-fatal async event: GID table changed(18)",
                NcclEventKind::kAsyncOther},
+        Warned{"NET/IB : mlx5_0:1 Got non-fatal async event: port error(10)", NcclEventKind::kAsyncPort},
+        Warned{"NET/IB : mlx5_0:1 GID table changed", NcclEventKind::kAsyncOther},
         Warned{"Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 1 'invalid "
                "argument'",
                NcclEventKind::kNvls},

@@ -1,94 +1,60 @@
-"""`angio dryrun` with NCCL's own NET/IB over an RDMA device in software (rdma_rxe), and what `angio log` says of the
-logs: two nodes with a phantom GPU each, both over the one device. /nccl holds unpacked wheels of NCCL."""
+"""RDMA in software between two ports: `angio collect` and `doctor` in health, perftest (roce_perftest.py), and
+`angio dryrun` with NCCL's own NET/IB, each of its two nodes with a phantom GPU and a port of its own, in health and in
+trouble; what NCCL prints, and what `angio log` and `angio doctor` say of it. /nccl holds unpacked wheels of NCCL."""
 
 import glob
 import json
 import os
+import shutil
 import subprocess
-import time
 
 import kernel_view as kernel
+import roce_explain as explain
+import roce_perftest
+import roce_rig as rig
 
-ADDRESS = "10.7.0.1"
-DEVICE = "rxe0"
 EMPTY_GID = 5  # of a port with a link-local address and one IPv4 address the entries from 2 on are empty
 SIZES = (8, 1 << 20)
-PATIENCE = 150  # seconds; a dry run gives up by itself after 120
-CLASS = "/sys/class/infiniband"
-
-
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE)
-
-
-def must(*command):
-    done = run(*command)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
-
-
-# ---------------------------------------------------------------- the device
-
-def gids():
-    """Index to (GID, kind) of the entries that are not empty."""
-    found = {}
-    for path in glob.glob(f"{CLASS}/{DEVICE}/ports/1/gids/*"):
-        gid = kernel.read(path)
-        if gid.replace(":", "").strip("0"):
-            number = os.path.basename(path)
-            found[int(number)] = (gid, kernel.read(f"{CLASS}/{DEVICE}/ports/1/gid_attrs/types/{number}"))
-    return found
-
-
-def make_device():
-    must("ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
-    for end in ("v0", "v1"):
-        must("ip", "link", "set", end, "up")
-    must("ip", "addr", "add", f"{ADDRESS}/24", "dev", "v0")
-    must("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", "v0")
-    os.makedirs("/etc/libibverbs.d", exist_ok=True)
-    with open("/etc/libibverbs.d/rxe.driver", "w", encoding="ascii") as file:
-        file.write("driver rxe\n")
-    end = time.monotonic() + 10
-    while len(gids()) < 2 and time.monotonic() < end:
-        time.sleep(0.1)
-
-
-def network_adapter():
-    """Address of the machine's one PCI network adapter."""
-    return next(address for address, (kind, _, _) in kernel.pci_devices().items() if kind >> 16 == 0x02)
-
-
-def give_it_a_slot():
-    """A device in software hangs on no PCI device; NCCL wants one. A folder of links covers the class, in which the
-    device is on the machine's network adapter."""
-    cover = "/tmp/infiniband"
-    os.makedirs(f"{cover}/{DEVICE}")
-    for entry in os.listdir(f"{CLASS}/{DEVICE}"):
-        os.symlink(os.path.realpath(f"{CLASS}/{DEVICE}/{entry}"), f"{cover}/{DEVICE}/{entry}")
-    os.symlink(os.path.realpath(f"{kernel.PCI}/{network_adapter()}"), f"{cover}/{DEVICE}/device")
-    must("mount", "--bind", cover, CLASS)
+MANY = (8, 64 << 20)  # some hundred transfers
+NODES = ("--node", "0:NCCL_IB_HCA==rxe0", "--node", "1:NCCL_IB_HCA==rxe1")
+# 67 ms and 1 s until a packet counts as lost; 2 retries, as rxe takes 7 for "for ever".
+QUICK = ("--env", "NCCL_IB_TIMEOUT=14", "--env", "NCCL_IB_RETRY_CNT=2")
+SLOW = ("--env", "NCCL_IB_TIMEOUT=18", "--env", "NCCL_IB_RETRY_CNT=2")
+TRIES = ("--env", "NCCL_IB_MQP_RETRY_CNT=1", "--env", "NCCL_IB_MQP_RETRY_SLEEP_MSEC=50")
 
 
 # ---------------------------------------------------------------- runs
 
-def dryrun(library, name, *words, topology="1xh100-sxm"):
-    """(exit status, answer, log file)"""
-    log = f"/out/{name}.log"
-    done = run("angio", "dryrun", "--nccl", library, "--redirect", "yes", "--topo", topology, "--nodes", "2",
-               "--sizes", ",".join(str(size) for size in SIZES), "--format", "json", "--log", log, *words)
-    with open(f"/out/{name}.json", "w", encoding="utf-8") as file:
-        file.write(done.stdout or done.stderr)
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"angio dryrun {' '.join(words)}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
-    return done.returncode, json.loads(done.stdout), log
+class Run:
+    """A dry run that has begun; its log lies where a plain user may write, and in /out."""
 
+    def __init__(self, library, name, *words, sizes=SIZES, topology="1xh100-sxm", as_user=None):
+        self.name, self.log = name, f"/tmp/{name}.log"
+        command = ["angio", "dryrun", "--nccl", library, "--redirect", "yes", "--topo", topology, "--nodes", "2",
+                   "--sizes", ",".join(str(size) for size in sizes), "--format", "json", "--log", self.log, *words]
+        self._process = subprocess.Popen(rig.as_user(as_user, *command) if as_user else command, text=True,
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-def read_log(log):
-    done = run("angio", "log", "--format", "json", log)
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"angio log {log}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
-    return json.loads(done.stdout)
+    def moves(self):
+        """Waits until the run sends packets."""
+        return rig.wait_for(lambda: self._process.poll() is not None or
+                            rig.counters("rxe0")["sent_pkts"] > self._sent + 2, 60)
+
+    def meanwhile(self, event):
+        self._sent = rig.counters("rxe0")["sent_pkts"]
+        self.moves()
+        event()
+        return self
+
+    def end(self):
+        """(exit status, answer)"""
+        said, errors = self._process.communicate(timeout=rig.PATIENCE)
+        with open(f"/out/{self.name}.json", "w", encoding="utf-8") as file:
+            file.write(said or errors)
+        if self._process.returncode not in (0, 1):
+            raise RuntimeError(f"angio dryrun {self.name}: exit {self._process.returncode}: {errors.strip()[-300:]}")
+        shutil.copy(self.log, "/out/")
+        return self._process.returncode, json.loads(said)
 
 
 def without_file(facts):
@@ -99,82 +65,207 @@ def without_file(facts):
     return [without_file(each) for each in facts] if isinstance(facts, list) else facts
 
 
-def same_facts(checks, title, answer, log):
-    told, read = without_file(answer["log"]), without_file(read_log(log)["nccl"])
+def same_facts(checks, title, answer, report):
+    told, read = without_file(answer["log"]), without_file(report["nccl"])
     checks.equal(f"{title}: parts of the log's facts", sorted(told), sorted(read))
     for part in told:
         checks.equal(f"{title}: {part} as in the kept log", told[part], read.get(part))
 
 
-def completes(checks, title, code, answer, network):
+def completes(checks, title, code, answer, network, sizes=SIZES, ranks="destroyed"):
+    """ranks: their last state; without --progress communicators are left standing."""
     end = answer["end"]
     checks.equal(f"{title}: exit status and end", (code, end["state"]), (0, "complete"))
     checks.equal(f"{title}: network of both nodes", [each["network"] for each in answer["log"]["processes"]],
                  [network] * 2)
     checks.equal(f"{title}: sizes that were enqueued",
-                 [each["size_bytes"] for each in answer["operations"] if each["reached"]], list(SIZES))
+                 [each["size_bytes"] for each in answer["operations"] if each["reached"]], list(sizes))
     checks.equal(f"{title}: the way between the nodes", {each["way"] for each in answer["ways"]}, {f"NET/{network}"})
-    ranks = [rank for communicator in answer["log"]["communicators"] for rank in communicator["ranks"]]
-    checks.equal(f"{title}: ranks that came up", [rank["state"] for rank in ranks], ["complete"] * 2)
+    states = [rank["state"] for communicator in answer["log"]["communicators"] for rank in communicator["ranks"]]
+    checks.equal(f"{title}: ranks that came up", states, [ranks] * 2)
 
+
+def fails(checks, title, code, answer, words):
+    """NCCL connects the ranks when it is asked for its first estimate, and fails."""
+    end = answer["end"]
+    checks.equal(f"{title}: exit status and end", (code, end["state"]), (1, "failed"))
+    checks.true(f"{title}: a call of NCCL failed", end["failed_call"] and end["nccl_result"], str(end)[:300])
+    checks.true(f"{title}: NCCL's last lines", any("NCCL" in line for line in end["last_lines"]), str(end)[:300])
+    checks.true(f"{title}: the reason says \"{words}\"", words in (end["problem"] or ""), end["problem"])
+
+
+def printed(checks, title, run, *texts):
+    """The log has each of these."""
+    content = kernel.read(run.log)
+    for text in texts:
+        checks.true(f"{title}: NCCL prints \"{text}\"", text in content, content[-800:])
+
+
+# ---------------------------------------------------------------- states
 
 def over_rdma(checks, library):
     checks.section("NET/IB")
-    code, answer, log = dryrun(library, "ib", "--net", "ib")
+    run = Run(library, "ib", "--net", "ib", "--progress", *NODES)
+    code, answer = run.end()
     completes(checks, "ib", code, answer, "IB")
     devices = [(device["name"], device["port"], device["link"]) for network in answer["log"]["networks"]
                if network["plugin"] == "IB" for device in network["devices"]]
-    checks.equal("ib: devices", devices, [(DEVICE, 1, "RoCE")] * 2)
-    checks.equal("ib: adapter of the way", answer["ways"][0]["adapters"], [DEVICE])
+    checks.equal("ib: devices", sorted(devices), [("rxe0", 1, "RoCE"), ("rxe1", 1, "RoCE")])
+    checks.equal("ib: adapters of the way", sorted(answer["ways"][0]["adapters"]), ["rxe0", "rxe1"])
     checks.equal("ib: warnings", answer["log"]["events"], [])
-    same_facts(checks, "ib", answer, log)
     # What NCCL chose by itself: the one with the IPv4 address, not the link-local one.
-    checks.true("ib: NCCL took GID 1", " GID 1 " in kernel.read(log), "no ` GID 1 ` in the log")
+    printed(checks, "ib", run, " GID 1 ")
+    same_facts(checks, "ib", answer, explain.log(checks, "ib", run.log, {}))
+    explain.doctor(checks, "ib", explain.collect("ib"), {}, [run.log])
+
+
+def with_loss(checks, library):
+    checks.section("NET/IB with 5 % packet loss")
+    with rig.switch_does("loss", "5%"), rig.Growth() as grown:
+        run = Run(library, "loss", "--net", "ib", "--progress", *NODES, "--env", "NCCL_IB_TIMEOUT=14", sizes=MANY)
+        code, answer = run.end()
+    completes(checks, "loss", code, answer, "IB", MANY)
+    checks.true("loss: packets were lost and sent again", grown.sum(*rig.LOSS) > 0, str(grown.by_device))
+    checks.equal("loss: NCCL says nothing of it", answer["log"]["events"], [])
+    explain.log(checks, "loss", run.log, {})
+
+
+def loses_transfers(checks, title, code, answer):
+    """NCCL's calls have returned by then: the proxies fail."""
+    checks.equal(f"{title}: exit status and end", (code, answer["end"]["state"]), (1, "failed"))
+    checks.true(f"{title}: says that transfers failed", "transfer" in answer["end"].get("problem", ""), str(answer["end"]))
+
+
+def without_answers(checks, library):
+    checks.section("NET/IB, nothing arrives")
+    with rig.switch_does("loss", "100%"):
+        run = Run(library, "lost", "--net", "ib", "--progress", *NODES, *QUICK)
+        loses_transfers(checks, "lost", *run.end())
+    printed(checks, "lost", run, "status=IBV_WC_RETRY_EXC_ERR(12)", "hca rxe0", "hca rxe1")
+    explain.log(checks, "lost", run.log, {"nccl.ib.retry-exceeded": "each way between node0 and node1"})
+
+
+def link_goes_down(checks, library):
+    checks.section("NET/IB, a cable is pulled amid")
+    with rig.switch_does("delay", "150ms"), explain.called("node1"):
+        run = Run(library, "down", "--net", "ib", "--progress", *NODES, *SLOW).meanwhile(lambda: rig.pull_cable("v1"))
+        loses_transfers(checks, "down", *run.end())
+        snapshot = explain.collect("down")
+    rig.plug_cables()
+    printed(checks, "down", run, "NET/IB : rxe1:1 Got non-fatal async event: port error(10)",
+            "status=IBV_WC_RETRY_EXC_ERR(12)")
+    explain.log(checks, "down", run.log, {"nccl.ib.port-event": "went down while the job ran on rxe1:1",
+                                          "nccl.ib.retry-exceeded": "node0"})
+    explain.doctor(checks, "down", snapshot, {"nccl.ib.port-event": "it is down in the snapshot too",
+                                              "nccl.ib.retry-exceeded": "node0"}, [run.log])
+    explain.lines(checks, "down", kernel.read(run.log), {"Got non-fatal async event: port error(10)": "went down"})
+
+
+def addresses_change(checks, library):
+    checks.section("NET/IB, an address is added amid")
+    with rig.switch_does("delay", "100ms"):
+        run = Run(library, "gids", "--net", "ib", "--progress", *NODES, *SLOW).meanwhile(
+            lambda: rig.must("ip", "addr", "add", "10.7.9.1/24", "dev", "v0"))
+        code, answer = run.end()
+    rig.must("ip", "addr", "del", "10.7.9.1/24", "dev", "v0")
+    completes(checks, "gids", code, answer, "IB")
+    printed(checks, "gids", run, "NET/IB : rxe0:1 GID table changed")
+    explain.log(checks, "gids", run.log, {"nccl.ib.port-event": "addresses changed while the job ran on rxe0:1"})
 
 
 def over_empty_gid(checks, library):
-    checks.section("an empty GID")
-    code, answer, log = dryrun(library, "gid", "--net", "ib", "--env", f"NCCL_IB_GID_INDEX={EMPTY_GID}")
-    end = answer["end"]
-    # NCCL connects the ranks when it is asked for its first estimate, fails, and takes the operation all the same.
-    checks.equal("gid: exit status and end", (code, end["state"]), (1, "failed"))
-    checks.true("gid: a call of NCCL failed", end["failed_call"] and end["nccl_result"], str(end)[:300])
-    checks.true("gid: NCCL's last lines", any("NCCL" in line for line in end["last_lines"]), str(end)[:300])
-    checks.true("gid: the reason names the GID", f"GID index {EMPTY_GID}" in (end["problem"] or ""), end["problem"])
-    findings = read_log(log)["findings"]["findings"]
-    checks.true("gid: the log's first finding is the GID", findings and findings[0]["rule"] == "nccl.gid.wrong",
-                str(findings)[:300])
-    checks.true("gid: by its index", findings and f"GID index {EMPTY_GID}" in findings[0]["title"], str(findings)[:300])
-    same_facts(checks, "gid", answer, log)
+    checks.section("NET/IB with an empty GID")
+    run = Run(library, "gid", "--net", "ib", *NODES, "--env", f"NCCL_IB_GID_INDEX={EMPTY_GID}")
+    code, answer = run.end()
+    fails(checks, "gid", code, answer, f"GID index {EMPTY_GID}")
+    printed(checks, "gid", run, "ibv_modify_qp failed with 61 No data available", f"GID {EMPTY_GID} (0/0)")
+    wanted = {"nccl.gid.wrong": f"is empty (GID index {EMPTY_GID})"}
+    same_facts(checks, "gid", answer, explain.log(checks, "gid", run.log, wanted))
+    explain.doctor(checks, "gid", explain.collect("gid"), wanted, [run.log])
+    explain.lines(checks, "gid", kernel.read(run.log), {"failed with 61": "the GID index is empty"})
+
+
+def without_locked_memory(checks, library):
+    checks.section("NET/IB as a plain user who may lock 64 KiB")
+    run = Run(library, "memlock", "--net", "ib", *NODES, as_user=64)
+    code, answer = run.end()
+    fails(checks, "memlock", code, answer, "Cannot allocate memory")
+    printed(checks, "memlock", run, "Call to ibv_reg_mr failed with error Cannot allocate memory")
+    job = {"nccl.memory.register": "the limit of locked memory is too small"}
+    explain.log(checks, "memlock", run.log, job)
+    explain.doctor(checks, "memlock", explain.collect("memlock", as_user=64),
+                   job | {"system.limit.memlock": "limited to 64 KiB"}, [run.log])
+
+
+def without_way(checks, library):
+    checks.section("NET/IB without a way")
+    with rig.without_neighbours():
+        run = Run(library, "way", "--net", "ib", *NODES, *TRIES)
+        code, answer = run.end()
+    fails(checks, "way", code, answer, "Connection timed out")
+    printed(checks, "way", run, "ibv_modify_qp failed with 110 Connection timed out, on dev",
+            "retrying 1/2 after 50 msec")
+    wanted = {"nccl.gid.wrong": "could not reach its peer (GID index 1)"}
+    report = explain.log(checks, "way", run.log, wanted)
+    commands = [fix["command"] for each in report["findings"]["findings"] for fix in each["fixes"]]
+    checks.true("way: ordinary packets between the two addresses are the first test",
+                any(command.startswith("ping -c 3 -I 10.7.0.") for command in commands), str(commands))
+    explain.doctor(checks, "way", explain.collect("way"), wanted, [run.log])
+
+
+def without_addresses(checks, library):
+    checks.section("NET/IB with link-local addresses only")
+    with rig.without_addresses():
+        run = Run(library, "local", "--net", "ib", "--progress", *NODES)
+        code, answer = run.end()
+        snapshot = explain.collect("local")
+    completes(checks, "local", code, answer, "IB")
+    printed(checks, "local", run, " GID 0 ")
+    explain.log(checks, "local", run.log, {})
+    explain.doctor(checks, "local", snapshot, {"rdma.roce.no-v2-gid": "rxe0, rxe1"}, [run.log])
 
 
 def over_sockets(checks, library):
     checks.section("sockets")
-    code, answer, log = dryrun(library, "socket", "--net", "socket")
-    completes(checks, "socket", code, answer, "Socket")
-    same_facts(checks, "socket", answer, log)
+    run = Run(library, "socket", "--net", "socket")
+    code, answer = run.end()
+    completes(checks, "socket", code, answer, "Socket", ranks="complete")
+    same_facts(checks, "socket", answer, explain.answer("log", run.log))
 
 
 def beside_real_devices(checks, library):
     """The guest's own PCI devices have addresses that the made-up ones have too."""
     checks.section("phantom adapters")
-    code, answer, _log = dryrun(library, "phantom", "--net", "phantom", topology="1xh100-sxm+1x400g")
+    code, answer = Run(library, "phantom", "--net", "phantom", topology="1xh100-sxm+1x400g").end()
     checks.equal("phantom: exit status and end", (code, answer["end"]["state"]), (0, "complete"))
     checks.equal("phantom: the way between the nodes", {each["way"] for each in answer["ways"]},
                  {"NET/Phantom, GPUDirect"})
 
 
-def check(checks, _name, machine):
-    library = glob.glob(f"/nccl/{machine['folders']['nccl']['holds']}")[0]
+def machine_in_health(checks):
     checks.section("soft-RoCE")
-    make_device()
-    table = gids()
-    checks.equal("rig: GIDs", sorted(table), [0, 1])
-    checks.true("rig: GID 0 is link-local, GID 1 the IPv4 address, both RoCE v2",
-                table.get(0, ("", ""))[0].startswith("fe80:") and table.get(1, ("", ""))[0].endswith("0a07:0001")
-                and all(kind == "RoCE v2" for _, kind in table.values()), str(table))
-    give_it_a_slot()
-    over_rdma(checks, library)
-    over_empty_gid(checks, library)
-    over_sockets(checks, library)
-    beside_real_devices(checks, library)
+    rig.make_devices()
+    for device in rig.ENDS:
+        table = rig.gids(device)
+        checks.equal(f"rig: GIDs of {device}", sorted(table), [0, 1])
+        checks.true(f"rig: GID 0 of {device} is link-local, GID 1 the IPv4 address, both RoCE v2",
+                    table.get(0, ("", ""))[0].startswith("fe80:") and ":ffff:0a07:" in table.get(1, ("", ""))[0]
+                    and all(kind == "RoCE v2" for _, kind in table.values()), str(table))
+    explain.doctor(checks, "without slots", explain.collect("bare"), {})
+    rig.give_them_slots()
+    healthy = explain.collect("healthy")
+    explain.doctor(checks, "with slots", healthy, {})
+    return healthy
+
+
+def check(checks, _name, machine):
+    rig.make_house()
+    healthy = machine_in_health(checks)
+    roce_perftest.check(checks, healthy)
+    if not os.path.isdir("/nccl"):
+        checks.skip("NCCL over soft-RoCE", f"{machine['folders']['nccl']['variable']} names no folder with NCCL 2.28.9")
+        return
+    library = glob.glob(f"/nccl/{machine['folders']['nccl']['holds']}")[0]
+    for state in (over_rdma, with_loss, without_answers, link_goes_down, addresses_change, over_empty_gid,
+                  without_locked_memory, without_way, without_addresses, over_sockets, beside_real_devices):
+        rig.guarded(checks, state, library)
