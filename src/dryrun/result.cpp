@@ -86,6 +86,18 @@ void fill_end(const ClusterOutcome& outcome, DryRun& run) {
   run.failed_call = culprit.reports.failed->call;
 }
 
+// Proxies move data after NCCL's calls have returned: what fails then stands in the log alone.
+void take_failed_transfers(DryRun& run) {
+  if (run.end != model::DryRunEnd::kComplete || !run.evidence.log) return;
+  const auto& events = run.evidence.log->events;
+  const auto failed = std::ranges::find_if(events, [](const model::NcclEvent& event) {
+    return event.kind == model::NcclEventKind::kCompletionError && !event.handled;
+  });
+  if (failed == events.end()) return;
+  run.end = model::DryRunEnd::kFailed;
+  run.problem = "a transfer between nodes failed after NCCL's calls had returned: " + failed->text;
+}
+
 // Ranks are counted through the nodes; a rank has its place among the devices of its node.
 void fill_memory(const ClusterRequest& request, const ClusterOutcome& outcome, DryRun& run) {
   std::uint32_t first = 0;
@@ -283,6 +295,7 @@ DryRun make_result(const ClusterRequest& request, const ClusterOutcome& outcome,
   fill_end(outcome, run);
   fill_memory(request, outcome, run);
   run.evidence = log.state_->reader.take().facts;
+  take_failed_transfers(run);
   fill_operations(request, outcome, log.state_->marks, run);
   note_refused(outcome, run);
   note_dropped(request, run);

@@ -123,6 +123,18 @@ TEST(DryRunResult, TellsTheRun) {
   EXPECT_EQ(run.evidence.log->communicators[0].ranks.size(), 4U);
 }
 
+TEST(DryRunResult, ATransferThatFailedIsNoCompleteRun) {
+  LogTaker log;
+  log.feed(0, init_lines());
+  log.feed(
+      0,
+      "node0:10:20 [0] transport/net_ib.cc:2105 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<4242> "
+      "with status=12 opcode=0 len=0 vendor err 129 (Send) hca rxe0\n");
+  const model::DryRun run = make_result(request({}), outcome(0), std::move(log));
+  EXPECT_EQ(run.end, model::DryRunEnd::kFailed);
+  EXPECT_NE(run.problem.find("status=12"), std::string::npos) << run.problem;
+}
+
 TEST(DryRunResult, MemoryGoesToTheRankOfTheDevice) {
   LogTaker log;
   const model::DryRun run = make_result(request({}), outcome(0), std::move(log));
