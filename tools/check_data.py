@@ -21,7 +21,7 @@ KEYS = {"rule": "id", "formula": "id", "threshold": "id", "pcie": "generation", 
         "gpu_capability": "match", "nccl_release": "version", "framework_build": "id", "adapter": "name", "plugin_api": "id",
         "forward_compat": "package", "nccl_build": "nccl", "doca": "release", "requirement": "id", "known_bad": "id",
         "remark": "id", "nccl_feature": "id", "scenario": "id", "cell": "id", "advice": "id", "library_choice": "id",
-        "phantom_gpu": "name"}
+        "phantom_gpu": "name", "link_errors": "speed", "wait_tick": "device", "rdma_counter": "name"}
 ALWAYS_FILLED = {"node", "device", "devices"}
 FREE_WORDS = {"NCCL_SYM_KERNEL"}  # an enumeration whose words no document lists
 VERSION = re.compile(r"^\d+(?:\.\d+){1,3}$")
@@ -156,6 +156,13 @@ class Checker:
                 if of_device.setdefault(device, entry["name"]) != entry["name"]:
                     self.complain(where, f"device {device} is also one of {of_device[device]}")
 
+    def rdma_counters(self, tables):
+        """What a counter means stands in the glossary, once; what it is stands here."""
+        meanings = {name for entry in tables.get("term", []) if entry["kind"] == "counter" for name in entry["names"]}
+        for entry in tables.get("rdma_counter", []):
+            if entry["name"] not in meanings:
+                self.complain(f"data/{entry['_file']} [[rdma_counter]] {entry['name']}", "no counter of the glossary has this name")
+
     def lint_rules(self, rules):
         code = "\n".join(text for path, text in self.code.items() if "lint" in path.parts)
         quoted = set(re.findall(r'"([a-z0-9]+(?:\.[a-z0-9-]+)+)"', code))
@@ -188,6 +195,7 @@ class Checker:
         self.lint_rules(tables.get("lint", []))
         self.glossary(tables)
         self.phantom_gpus(tables)
+        self.rdma_counters(tables)
 
 
 def main():

@@ -10,12 +10,17 @@
 #include "dryrun_command.hpp"
 #include "dryrun_node.hpp"
 #include "explain_command.hpp"
+#include "fabric_command.hpp"
+#include "history_command.hpp"
 #include "lint_command.hpp"
 #include "log_command.hpp"
+#include "mesh_command.hpp"
+#include "mesh_node.hpp"
 #include "nccl_topo_command.hpp"
 #include "plan_command.hpp"
 #include "profile_command.hpp"
 #include "ps_command.hpp"
+#include "rdma_command.hpp"
 #include "run_command.hpp"
 #include "topo_command.hpp"
 #include "tuner_command.hpp"
@@ -38,10 +43,15 @@ std::span<const Command> commands() {
       Command{"tuner", setup_tuner},
       Command{"profile", setup_profile},
       Command{"bench", setup_bench},
+      Command{"fabric", setup_fabric},
+      Command{"rdma", setup_rdma},
+      Command{"mesh", setup_mesh},
+      Command{"history", setup_history},
       Command{"compat", setup_compat},
       Command{"advise", setup_advise},
       Command{"explain", setup_explain},
       Command{"dryrun-node", nullptr, run_dryrun_node_words},  // of angio dryrun
+      Command{"mesh-node", nullptr, run_mesh_node_words},      // of angio mesh
   };
   // clang-format on
   return kCommands;

@@ -20,6 +20,8 @@ Json cost_json(const model::Cost& cost) {
   return json;
 }
 
+}  // namespace
+
 Json finding_json(const model::Finding& finding) {
   Json evidence = Json::array();
   for (const model::Evidence& seen : finding.evidence) {
@@ -47,6 +49,8 @@ Json finding_json(const model::Finding& finding) {
                        {"sources", strings(finding.sources)},
                        {"rank", finding.rank}});
 }
+
+namespace {
 
 Json groups_json(const DoctorReport& report) {
   Json groups = Json::array();
@@ -77,12 +81,12 @@ Json past_json(const DoctorReport::Past& past) {
                        {"gone", std::move(gone)}});
 }
 
+}  // namespace
+
 Json undecided_json(const model::Undecided& gap) {
   return Json::object(
       {{"rule", gap.rule}, {"node", gap.node}, {"missing", gap.missing}, {"collect", gap.collect}});
 }
-
-}  // namespace
 
 Json findings_json(const DoctorReport& report) {
   Json nodes = Json::array();

@@ -8,5 +8,8 @@
 namespace angio::views {
 
 Json findings_json(const DoctorReport& report);
+// Its parts, for results that say more of a finding than a machine's report does.
+Json finding_json(const model::Finding& finding);
+Json undecided_json(const model::Undecided& gap);
 
 }  // namespace angio::views

@@ -309,5 +309,30 @@ TEST(MachineJson, SaysKnownAbsentAndUnreadable) {
   EXPECT_TRUE(parse_json(text).has_value());
 }
 
+model::Gid gid_of(std::uint32_t index, const char* text, const char* type) {
+  return {index, text, model::Observed<std::string>::known(type, {}),
+          model::Observed<std::string>::known("rdma0", {})};
+}
+
+TEST(TopologyExplain, TellsWhichGidIsTaken) {
+  model::Machine machine = machine_of("1 numa cores:2 mem:8GiB { switch { gpu; hca ndr } }");
+  EXPECT_FALSE(has(text_of(machine, true), "GIDs of RoCE ports"));
+  model::RdmaPort& port = machine.rdma[0].ports[0];
+  port.link_layer = model::LinkLayer::kEthernet;
+  port.gids = {gid_of(0, "fe80:0000:0000:0000:0000:00ff:fe00:0001", "IB/RoCE v1"),
+               gid_of(2, "0000:0000:0000:0000:0000:ffff:0a01:0005", "IB/RoCE v1"),
+               gid_of(3, "0000:0000:0000:0000:0000:ffff:0a01:0005", "RoCE v2")};
+  EXPECT_TRUE(has(text_of(machine, true), "mlx5_0    3  v2    10.1.0.5"));
+  const auto line_with_taken = [&] {
+    const std::string text = text_of(machine, true);
+    const std::size_t at = text.find("  taken");
+    return text.substr(text.rfind('\n', at) + 1, 11);
+  };
+  EXPECT_EQ(line_with_taken(), "mlx5_0    3");
+  machine.software.settings = {{"NCCL_IB_GID_INDEX", "2", {}}};
+  EXPECT_EQ(line_with_taken(), "mlx5_0    2");
+  EXPECT_TRUE(has(text_of(machine, true), "Taken: what NCCL_IB_GID_INDEX=2 of this machine names."));
+}
+
 }  // namespace
 }  // namespace angio::views
