@@ -24,10 +24,7 @@ struct NotHealthy {
 
 const std::map<std::string, NotHealthy>& not_healthy() {
   static const std::map<std::string, NotHealthy> kFiles{
-      {"auto.log", {"nccl.gdr.off", "software RoCE has no GPUDirect"}},
-      {"gid0.log", {"nccl.gdr.off", "software RoCE has no GPUDirect"}},
       {"gid5.log", {"nccl.gid.wrong", "NCCL_IB_GID_INDEX names an empty entry"}},
-      {"memlock.log", {"nccl.gdr.off", "software RoCE has no GPUDirect"}},
       {"sock.log", {"nccl.network.socket", "the RDMA device is not used"}},
       {"cori-gpu-v100-16rank.out", {"nccl.ib.retry-exceeded", "the job ends with completion status 12"}},
       {"fail-azure-ib-err12-vendor129.log", {"nccl.ib.retry-exceeded", "nodes of two fabrics"}},
