@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "launch/supervisor_report.hpp"
 
 extern char** environ;
 
@@ -82,16 +83,11 @@ class Readings {
   std::vector<model::RdmaReading> list_;
 };
 
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
-}
-
 void describe_end(int status, Watched& watched) {
   constexpr int kShellSignal = 128;
   if (WIFSIGNALED(status)) {
     watched.exit_code = kShellSignal + WTERMSIG(status);
-    watched.end = "was ended by " + signal_name(WTERMSIG(status));
+    watched.end = "was ended by " + launch::signal_name(WTERMSIG(status));
     return;
   }
   watched.exit_code = WEXITSTATUS(status);

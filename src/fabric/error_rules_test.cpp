@@ -14,26 +14,6 @@ constexpr const char* kRecoveries = "fabric.link.recoveries";
 constexpr const char* kDowned = "fabric.link.downed";
 constexpr const char* kBuffers = "fabric.link.buffer-errors";
 
-FabricReport with(FabricCounter counter, std::uint64_t value, bool stuck = false) {
-  Builder build = fat_tree();
-  build.port("leaf-2", 3).counters.set(counter, value, stuck);
-  return analyse(build.fabric);
-}
-FabricReport without_counters() {
-  Builder build = fat_tree();
-  build.forget_counters();
-  return analyse(build.fabric);
-}
-// A scan two hours later in which one counter has grown.
-FabricReport grown(FabricCounter counter, std::uint64_t before, std::uint64_t now) {
-  Builder old = fat_tree();
-  old.port("leaf-2", 3).counters.set(counter, before);
-  Builder build = fat_tree();
-  build.fabric.captured = "2026-03-01T12:00:00Z";
-  build.port("leaf-2", 3).counters.set(counter, now);
-  return analyse(build.fabric, {.expected = &old.fabric});
-}
-
 TEST(FabricLinkSymbolErrors, FiresFromTheLimitOfTheSpeedOn) {
   // 3.2e16 bits were received: 3,200 errors are 1e-13, HDR's limit.
   const FabricReport report = with(FabricCounter::kSymbolErrors, 3300);

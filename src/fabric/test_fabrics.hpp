@@ -252,6 +252,27 @@ inline std::size_t alarms(const model::FabricReport& report,
       report.findings, [&](const auto& each) { return each.finding.severity >= from; }));
 }
 
+// The fat tree with one counter of leaf-2 port 3 as given.
+inline model::FabricReport with(FabricCounter counter, std::uint64_t value, bool stuck = false) {
+  Builder build = fat_tree();
+  build.port("leaf-2", 3).counters.set(counter, value, stuck);
+  return analyse(build.fabric);
+}
+inline model::FabricReport without_counters() {
+  Builder build = fat_tree();
+  build.forget_counters();
+  return analyse(build.fabric);
+}
+// A scan two hours later in which one counter has grown.
+inline model::FabricReport grown(FabricCounter counter, std::uint64_t before, std::uint64_t now) {
+  Builder old = fat_tree();
+  old.port("leaf-2", 3).counters.set(counter, before);
+  Builder build = fat_tree();
+  build.fabric.captured = "2026-03-01T12:00:00Z";
+  build.port("leaf-2", 3).counters.set(counter, now);
+  return analyse(build.fabric, {.expected = &old.fabric});
+}
+
 // A snapshot that knows one adapter by its GUID.
 inline model::Machine machine_with(const std::string& name, const std::string& device,
                                    const std::string& guid) {

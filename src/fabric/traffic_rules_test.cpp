@@ -14,25 +14,6 @@ constexpr const char* kManagement = "fabric.port.management-dropped";
 constexpr const char* kWaiting = "fabric.port.waiting";
 constexpr const char* kStuck = "fabric.port.counters-stuck";
 
-FabricReport with(FabricCounter counter, std::uint64_t value, bool stuck = false) {
-  Builder build = fat_tree();
-  build.port("leaf-2", 3).counters.set(counter, value, stuck);
-  return analyse(build.fabric);
-}
-FabricReport without_counters() {
-  Builder build = fat_tree();
-  build.forget_counters();
-  return analyse(build.fabric);
-}
-FabricReport grown(FabricCounter counter, std::uint64_t before, std::uint64_t now) {
-  Builder old = fat_tree();
-  old.port("leaf-2", 3).counters.set(counter, before);
-  Builder build = fat_tree();
-  build.fabric.captured = "2026-03-01T12:00:00Z";
-  build.port("leaf-2", 3).counters.set(counter, now);
-  return analyse(build.fabric, {.expected = &old.fabric});
-}
-
 TEST(FabricPortDiscards, FiresAsRemarkFromTotalsAndAsWarningFromGrowth) {
   const FabricReport total = with(FabricCounter::kTransmitDiscards, 15854);
   ASSERT_EQ(count(total, kDiscards), 1U) << list(total);

@@ -265,13 +265,13 @@ std::string network_mount(std::string_view type, std::string_view source, std::s
   return line + "\n";
 }
 
-bool is_network_type(std::string_view type) {
+}  // namespace
+
+bool is_network_file_system(std::string_view type) {
   constexpr std::array<std::string_view, 9> kTypes{"nfs",  "nfs4", "lustre", "beegfs", "ceph",
                                                    "gpfs", "cifs", "smb3",   "wekafs"};
   return std::ranges::find(kTypes, type) != kTypes.end();
 }
-
-}  // namespace
 
 std::string reduced_mounts(std::string_view mountinfo) {
   std::string kept;
@@ -284,7 +284,7 @@ std::string reduced_mounts(std::string_view mountinfo) {
     const bool groups = dash != words.end() && dash + 1 != words.end() && (dash + 1)->starts_with("cgroup");
     if (point == "/" || point == "/dev/shm" || groups) {
       kept.append(line).append("\n");
-    } else if (words.end() - dash >= 3 && is_network_type(dash[1])) {
+    } else if (words.end() - dash >= 3 && is_network_file_system(dash[1])) {
       kept += network_mount(dash[1], dash[2], words.end() - dash >= 4 ? dash[3] : std::string_view());
     }
   });

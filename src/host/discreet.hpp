@@ -55,6 +55,8 @@ std::string reduced_stat(std::string_view stat);
 // The lines of /proc/<pid>/mountinfo for "/", /dev/shm and control groups; of file systems over the network
 // only the type, addresses and the transport. Reducing twice changes nothing.
 std::string reduced_mounts(std::string_view mountinfo);
+// Types of /proc/self/mountinfo whose files lie on other machines: "nfs4", "lustre".
+bool is_network_file_system(std::string_view type);
 
 // Everything else passes through. settings_files: further files read as lists of settings.
 std::unique_ptr<Root> make_discreet_root(std::unique_ptr<Root> inner,

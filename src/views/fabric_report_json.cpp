@@ -14,13 +14,6 @@
 namespace angio::views {
 namespace {
 
-Json strings(const std::vector<std::string>& items) {
-  Json list = Json::array();
-  for (const std::string& item : items)
-    list.push_back(item);
-  return list;
-}
-
 Json optional_text(const std::optional<std::string>& text) {
   return text ? Json(*text) : Json();
 }

@@ -6,13 +6,6 @@ namespace angio::views {
 
 namespace {
 
-Json strings(const std::vector<std::string>& items) {
-  Json list = Json::array();
-  for (const std::string& item : items)
-    list.push_back(item);
-  return list;
-}
-
 Json cost_json(const model::Cost& cost) {
   if (!cost.known()) return {};
   Json json = Json::object({{"text", cost.text}});
@@ -21,6 +14,13 @@ Json cost_json(const model::Cost& cost) {
 }
 
 }  // namespace
+
+Json strings(const std::vector<std::string>& items) {
+  Json list = Json::array();
+  for (const std::string& item : items)
+    list.push_back(item);
+  return list;
+}
 
 Json finding_json(const model::Finding& finding) {
   Json evidence = Json::array();

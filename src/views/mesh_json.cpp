@@ -16,13 +16,6 @@ using model::MeshMeasure;
 using model::MeshResult;
 using model::MeshTransport;
 
-Json strings(const std::vector<std::string>& items) {
-  Json list = Json::array();
-  for (const std::string& item : items)
-    list.push_back(item);
-  return list;
-}
-
 template <typename Value>
 void set_known(Json& json, const char* key, const std::optional<Value>& value) {
   if (value) json.set(key, *value);

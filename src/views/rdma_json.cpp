@@ -10,13 +10,6 @@ namespace angio::views {
 
 namespace {
 
-Json strings(const std::vector<std::string>& items) {
-  Json list = Json::array();
-  for (const std::string& item : items)
-    list.push_back(item);
-  return list;
-}
-
 Json optional_text(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "host/discreet.hpp"
 #include "probe/names.hpp"
 #include "probe/place.hpp"
 #include "probe/sysfs/pci_config.hpp"
@@ -144,12 +145,6 @@ void read_sysctls(const host::Root& root, Machine& machine, model::RdmaHost& out
   }
 }
 
-bool is_network_type(std::string_view type) {
-  constexpr std::array<std::string_view, 9> kTypes{"nfs",  "nfs4", "lustre", "beegfs", "ceph",
-                                                   "gpfs", "cifs", "smb3",   "wekafs"};
-  return std::ranges::find(kTypes, type) != kTypes.end();
-}
-
 void read_mounts(const host::Root& root, Machine& machine, model::RdmaHost& out) {
   const Place proc(root, machine, "/proc/self/mountinfo");
   const model::Source source = proc.source("");
@@ -175,7 +170,7 @@ std::vector<model::NetworkMount> parse_network_mounts(std::string_view mountinfo
     ++number;
     const std::vector<std::string_view> words = split_words(line);
     const auto dash = std::ranges::find(words, "-");
-    if (words.end() - dash < 3 || !is_network_type(dash[1]) || mounts.size() >= kMost) continue;
+    if (words.end() - dash < 3 || !host::is_network_file_system(dash[1]) || mounts.size() >= kMost) continue;
     model::NetworkMount mount{std::string(dash[1]), {}, {}, {}, {place, number, ""}};
     const std::string_view server = dash[2].substr(0, dash[2].find_first_of("@:/"));
     if (server != "..." && contains(server, ".")) mount.server = server;
