@@ -1,6 +1,5 @@
 // Counters of real machines: an H100 node as gpud captured it, and procfs's fixtures.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,25 +12,11 @@
 #include "rdma/judge.hpp"
 #include "rdma/metrics.hpp"
 #include "rdma/rates.hpp"
+#include "support/recorded_trees.hpp"
 #include "support/shared_corpus.hpp"
 
 namespace angio::rdma {
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "angio-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::uint64_t value_of(const model::RdmaPortReading& port, std::string_view name) {
   const auto found = std::ranges::find(port.counters, name, &model::RdmaCounter::name);
@@ -40,7 +25,7 @@ std::uint64_t value_of(const model::RdmaPortReading& port, std::string_view name
 
 TEST(RdmaShared, AnH100Node) {
   ANGIO_SHARED_OR_SKIP(archive, "ib/gpud-sys-class-infiniband-h100.tar.gz");
-  const Folder folder;
+  const test::TemporaryDirectory folder;
   ASSERT_EQ(std::system(("tar xzf '" + archive + "' -C '" + folder.path() + "'").c_str()), 0);
   const auto root = host::open_directory_root(folder.path());
   ASSERT_TRUE(root.has_value());

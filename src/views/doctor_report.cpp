@@ -50,6 +50,12 @@ std::size_t rules_held(const DoctorReport& report) {
       std::ranges::count_if(report.held, [&](const auto& entry) { return !troubled.contains(entry.first); }));
 }
 
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  return text;
+}
+
 std::string in_words(model::Severity severity) {
   switch (severity) {
     case model::Severity::kInfo:

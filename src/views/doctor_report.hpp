@@ -56,6 +56,7 @@ std::string describe(const model::Machine& machine);
 std::size_t rules_held(const DoctorReport& report);
 
 std::string in_words(model::Severity severity);      // "critical"
+std::string upper(std::string text);                 // "CRITICAL", as it stands in front of a finding
 std::string in_words(model::Confidence confidence);  // "measured"
 std::string in_words(model::Layer layer);            // "hardware"
 

@@ -42,12 +42,6 @@ Tone tone_of(model::Severity severity) {
                                                  : Tone::kQuiet;
 }
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return text;
-}
-
 std::string comparison_line(const DoctorReport& report) {
   if (report.nodes.size() == 1) {
     const DoctorReport::Node& node = report.nodes.front();

@@ -149,10 +149,4 @@ report::Tone tone_of(model::Severity severity) {
   return severity == model::Severity::kWarning ? report::Tone::kWarning : report::Tone::kQuiet;
 }
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return text;
-}
-
 }  // namespace angio::views

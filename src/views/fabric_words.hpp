@@ -47,6 +47,5 @@ std::string some_names(const std::vector<std::string>& names, std::size_t most =
 std::string count_switches(std::size_t count);
 
 report::Tone tone_of(model::Severity severity);
-std::string upper(std::string text);
 
 }  // namespace angio::views

@@ -224,12 +224,6 @@ Tone tone_of(model::Severity severity) {
                                                  : Tone::kQuiet;
 }
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return text;
-}
-
 void add_finding(const model::Finding& finding, Document& document) {
   document.blocks.emplace_back(
       Paragraph{{{fmt::format("{:<10}", upper(in_words(finding.severity))), tone_of(finding.severity)},

@@ -1,7 +1,6 @@
 // The network of real machines: the RDMA devices of an H100 node as gpud captured them, and procfs's
 // fixtures.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "host/root.hpp"
 #include "probe/nvml/gpu_probe.hpp"
 #include "probe/sysfs/network_probe.hpp"
+#include "support/recorded_trees.hpp"
 #include "support/shared_corpus.hpp"
 
 namespace angio::probe {
@@ -39,24 +39,9 @@ host::Recording read_ttar(const std::string& text, const std::string& prefix) {
   return recording;
 }
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "angio-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 TEST(NetworkShared, H100NodeOfGpud) {
   ANGIO_SHARED_OR_SKIP(archive, "ib/gpud-sys-class-infiniband-h100.tar.gz");
-  const TemporaryDirectory directory;
+  const test::TemporaryDirectory directory;
   ASSERT_EQ(std::system(("tar xzf '" + archive + "' -C '" + directory.path() + "'").c_str()), 0);
   const auto root = host::open_directory_root(directory.path());
   ASSERT_TRUE(root.has_value());
