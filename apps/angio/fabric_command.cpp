@@ -18,6 +18,7 @@
 #include "fabric_inputs.hpp"
 #include "fabric_scan.hpp"
 #include "fail_on.hpp"
+#include "load_machine.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "views/fabric_json.hpp"
@@ -79,7 +80,9 @@ struct Beside {
 
 Result<Beside> load_beside(const ShowOptions& options, std::vector<std::string>& remarks) {
   Beside beside;
-  auto machines = load_hosts(options.hosts);
+  // A fabric that is made of hosts has them beside it already.
+  const bool of_hosts = !options.files.empty() && std::ranges::all_of(options.files, is_snapshot_file);
+  auto machines = load_hosts(of_hosts ? options.files : options.hosts);
   if (!machines) return std::unexpected(std::move(machines.error()));
   beside.machines = *std::move(machines);
   if (!options.jobs.empty()) {

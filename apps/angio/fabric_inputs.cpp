@@ -109,6 +109,12 @@ Result<void> join_lldp(std::vector<Text>& texts) {
   return {};
 }
 
+Result<model::Fabric> host_fabric(const std::vector<std::string>& files) {
+  const auto machines = load_hosts(files);
+  if (!machines) return std::unexpected(machines.error());
+  return fabric::make_host_fabric(*machines);
+}
+
 Result<void> add_text(model::Fabric& all, Text& text, std::vector<std::string>& remarks) {
   if (text.has_cables && text.fabric.kind == all.kind && !shares_nodes(all, text.fabric)) {
     remarks.push_back(text.name + " has no node in common with the files before it: taken as another plane");
@@ -124,6 +130,11 @@ Result<void> add_text(model::Fabric& all, Text& text, std::vector<std::string>& 
 }  // namespace
 
 Result<model::Fabric> load_fabric(const std::vector<std::string>& files, std::vector<std::string>& remarks) {
+  const auto snapshot = std::ranges::find_if(files, is_snapshot_file);
+  if (snapshot != files.end() && std::ranges::all_of(files, is_snapshot_file)) return host_fabric(files);
+  if (snapshot != files.end())
+    return fail(ErrorCode::kInvalidInput, printable(*snapshot) + " is a snapshot beside texts of a fabric",
+                "Give it by --hosts " + printable(*snapshot));
   std::vector<Text> texts;
   for (const std::string& file : files) {
     auto text = read_text(file);

@@ -1,6 +1,7 @@
 #include "load_machine.hpp"
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -99,6 +100,13 @@ Result<model::Machine> load_machine(const std::string& path) {
     logs.add(artefact.content, artefact.name);
   logs.finish(machine);
   return machine;
+}
+
+bool is_snapshot_file(const std::string& path) {
+  std::string start(kSnapshotStart.size(), '\0');
+  std::ifstream file(path);
+  return path != "-" && file.read(start.data(), static_cast<std::streamsize>(start.size())) &&
+         start == kSnapshotStart;
 }
 
 Result<void> add_logs(const std::vector<std::string>& files, model::Machine& machine) {

@@ -188,6 +188,9 @@ FabricReport analyse(const Fabric& fabric, const Surroundings& surroundings) {
                             shape_rules(), plan_rules()})
     for (const Rule& rule : rules)
       run_rule(rule, look, report);
+  // Cables and counters of ports are not in what hosts say of their addresses: nothing to collect would bring
+  // them.
+  if (report.facts.subnets > 0) report.undecided.clear();
   rank(report.findings);
   return report;
 }

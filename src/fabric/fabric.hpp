@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ std::optional<std::string> why_not_whole(const model::Fabric& fabric);
 
 // 16,000 ports each in well under 50 ms. Nodes are matched by GUID, cables by both ends.
 model::FabricDiff compare(const model::Fabric& before, const model::Fabric& now);
+
+// RoCE from the hosts' own facts: their adapters, joined by the IP subnets of their addresses. For where LLDP
+// is not spoken. Errors: no RoCE port.
+Result<model::Fabric> make_host_fabric(std::span<const model::Machine> machines);
 
 // Scans of several ports or planes as one: nodes by GUID, ports by number, the later counters win.
 model::Fabric merge(std::vector<model::Fabric> scans);

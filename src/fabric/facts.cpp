@@ -25,6 +25,7 @@ void count_nodes(const Layout& layout, FabricFacts& facts) {
     if (node.kind == FabricNodeKind::kAdapter) ++facts.adapters;
     if (node.kind == FabricNodeKind::kSwitch) ++facts.switches;
     if (node.kind == FabricNodeKind::kRouter) ++facts.routers;
+    if (node.kind == FabricNodeKind::kSubnet) ++facts.subnets;
     if (!node.trouble.empty()) ++facts.without_answer;
     for (const FabricPort& port : node.ports) {
       const bool outside = port.number != 0 || node.kind == FabricNodeKind::kAdapter;  // port 0 has no cable
@@ -94,6 +95,10 @@ void name_shape(const Layout& layout, const Rails& rails, FabricFacts& facts) {
   const std::uint32_t plane = main_plane(layout);
   if (plane == kNone || layout.cables.empty()) {
     facts.shape_why = "no cable between two nodes";
+    return;
+  }
+  if (facts.subnets > 0) {
+    facts.shape_why = "subnets of the hosts' addresses; the switches and cables between are not known";
     return;
   }
   const SwitchCables seen = look_at(layout, plane);
@@ -187,9 +192,10 @@ FabricFacts make_facts(const Layout& layout, const Rails& rails, std::vector<mod
   count_rates(layout, facts);
   facts.level_of = layout.level_of;
   facts.planes = std::move(planes);
-  facts.levels = add_up_levels(layout);
   facts.rails = rails.rails;
   name_shape(layout, rails, facts);
+  if (facts.subnets > 0) return facts;  // what lies behind a subnet may be one switch or a doubled tree
+  facts.levels = add_up_levels(layout);
   facts.single_points = find_single_points(layout);
   return facts;
 }

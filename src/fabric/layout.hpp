@@ -54,7 +54,8 @@ struct Layout {
   }
   [[nodiscard]] bool is_switch(std::uint32_t node) const {
     return fabric->nodes[node].kind == model::FabricNodeKind::kSwitch ||
-           fabric->nodes[node].kind == model::FabricNodeKind::kRouter;
+           fabric->nodes[node].kind == model::FabricNodeKind::kRouter ||
+           fabric->nodes[node].kind == model::FabricNodeKind::kSubnet;
   }
   [[nodiscard]] bool is_host_adapter(std::uint32_t node) const { return host_of[node] != kNone; }
   // The end of the cable that is not on this node.

@@ -19,7 +19,8 @@
 namespace angio::model {
 
 enum class FabricKind : std::uint8_t { kInfiniBand, kEthernet };
-enum class FabricNodeKind : std::uint8_t { kUnknown, kAdapter, kSwitch, kRouter };
+// kSubnet: addresses that reach each other; which switches are between is not known.
+enum class FabricNodeKind : std::uint8_t { kUnknown, kAdapter, kSwitch, kRouter, kSubnet };
 
 // 64 bits as the device says; Ethernet: the chassis' MAC address in the low 48.
 using NodeGuid = Id<struct NodeGuidTag, std::uint64_t>;

@@ -69,6 +69,7 @@ struct SinglePoint {
 
 struct FabricFacts {
   std::uint32_t adapters = 0, switches = 0, routers = 0, links = 0;
+  std::uint32_t subnets = 0;  // that stand where switches are not known
   std::uint32_t ports_active = 0, ports_down = 0, without_answer = 0;
   bool has_counters = false;
   std::vector<std::pair<std::string, std::uint32_t>>

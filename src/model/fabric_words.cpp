@@ -9,7 +9,7 @@ namespace angio::model {
 namespace {
 
 constexpr std::array<std::string_view, 2> kKinds = {"infiniband", "ethernet"};
-constexpr std::array<std::string_view, 4> kNodeKinds = {"unknown", "adapter", "switch", "router"};
+constexpr std::array<std::string_view, 5> kNodeKinds = {"unknown", "adapter", "switch", "router", "subnet"};
 constexpr std::array<std::string_view, kFabricCounters> kCounters = {"symbol_errors",
                                                                      "link_error_recoveries",
                                                                      "link_downed",

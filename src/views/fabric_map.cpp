@@ -171,8 +171,12 @@ class Painter {
     for (const auto& [row, words] : rows) {
       const double middle = y_ + row + layout.scale.box_height / 2;
       text(kMargin, middle - 2, words.first, 11, Tone::kQuiet);
-      text(kMargin, middle + 11, count_switches(words.second), 11, Tone::kQuiet);
+      text(kMargin, middle + 11, count_row(words.second), 11, Tone::kQuiet);
     }
+  }
+
+  [[nodiscard]] std::string count_row(std::size_t count) const {
+    return report_.facts.subnets > 0 ? count_of(count, "subnet") : count_switches(count);
   }
 
   // "level 1: leaf-…" where the names in the boxes begin behind that.

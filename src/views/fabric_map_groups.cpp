@@ -37,7 +37,8 @@ class Unions {
 };
 
 bool is_switch(const model::FabricNode& node) {
-  return node.kind == FabricNodeKind::kSwitch || node.kind == FabricNodeKind::kRouter;
+  return node.kind == FabricNodeKind::kSwitch || node.kind == FabricNodeKind::kRouter ||
+         node.kind == FabricNodeKind::kSubnet;
 }
 
 class Sections {

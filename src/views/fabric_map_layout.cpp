@@ -450,6 +450,15 @@ class Placer {
       text.y -= top;
   }
 
+  // The caption of the row says already that they are subnets.
+  static std::string map_name(const model::FabricNode& node) {
+    constexpr std::string_view kSubnet = "subnet ";
+    std::string name = short_name(node);
+    if (node.kind == model::FabricNodeKind::kSubnet && name.starts_with(kSubnet))
+      name.erase(0, kSubnet.size());
+    return name;
+  }
+
   // One way for the whole row: whole names, names without what they share, none.
   void label_row(std::size_t row) {
     const double font = plan_.scale.box_font;
@@ -459,7 +468,7 @@ class Placer {
     for (const auto& [node, box] : layout_.switches) {
       if (row_of_[node] != row) continue;
       nodes.push_back(node);
-      names.push_back(short_name(fabric_.nodes[node]));
+      names.push_back(map_name(fabric_.nodes[node]));
     }
     const auto room = [&](std::size_t at) { return layout_.switches[nodes[at]].width - 3; };
     bool whole = true;

@@ -101,7 +101,8 @@ std::string ports_in_words(const model::FabricFacts& facts) {
   return join(parts, ", ");
 }
 
-std::string counters_missing(const model::Fabric& fabric) {
+std::string counters_missing(const model::Fabric& fabric, const model::FabricFacts& facts) {
+  if (facts.subnets > 0) return "not judged here: angio doctor for the hosts' ports, angio rdma for rates";
   return fabric.kind == model::FabricKind::kEthernet
              ? "none in this input: errors cannot be judged"
              : "none in this input: give the output of ibqueryerrors too, or use angio fabric scan";
@@ -125,7 +126,8 @@ void add_facts(const FabricShow& show, Document& document) {
   if (facts.planes.size() > 1) row("planes", planes_in_words(facts));
   row("ports", ports_in_words(facts));
   row("single", points_in_words(show));
-  if (!facts.has_counters && facts.links > 0) row("counters", counters_missing(*show.fabric), Tone::kUnknown);
+  if (!facts.has_counters && facts.links > 0)
+    row("counters", counters_missing(*show.fabric, facts), Tone::kUnknown);
   if (!fields.rows.empty()) document.blocks.emplace_back(std::move(fields));
 }
 
@@ -215,9 +217,10 @@ std::string fabric_headline(const model::Fabric& fabric, const model::FabricRepo
   std::vector<std::string> parts;
   parts.push_back(count_of(report.hosts.size(), "host"));
   if (facts.adapters != report.hosts.size()) parts.push_back(count_of(facts.adapters, "adapter"));
-  parts.push_back(count_switches(facts.switches));
+  if (facts.subnets == 0 || facts.switches > 0) parts.push_back(count_switches(facts.switches));
+  if (facts.subnets > 0) parts.push_back(count_of(facts.subnets, "subnet"));
   if (facts.routers > 0) parts.push_back(count_of(facts.routers, "router"));
-  std::string links = count_of(facts.links, "link");
+  std::string links = count_of(facts.links, facts.subnets > 0 ? "port" : "link");
   if (facts.link_rates.size() == 1) links += " at " + printable(facts.link_rates.front().first);
   parts.push_back(std::move(links));
   if (facts.shape != model::FabricShape::kUnknown) parts.emplace_back(name_of(facts.shape));
