@@ -239,6 +239,31 @@ TEST(RdmaRateLoss, UndecidedWithoutPacketsOrCounters) {
   EXPECT_EQ(gaps[0], "packet_seq_err of mlx5_0 port 1 could not be read: Invalid argument (EINVAL)");
 }
 
+// An adapter that has no ports/N/counters: its driver's own names for packets, gaps and what was sent again.
+TEST(RdmaRateLoss, ReadsTheNamesOfBroadcomsDriver) {
+  RdmaPortReading before = roce();
+  before.device = "bnxt_re0";
+  before.counters.clear();
+  for (const char* name : {"tx_pkts", "rx_pkts", "tx_bytes", "rx_bytes", "seq_err_naks_rcvd",
+                           "oos_drop_count", "rx_roce_discards", "to_retransmits", "rnr_naks_rcvd"})
+    set_hardware(before, name, 5);
+  RdmaPortReading later = before;
+  *later.moment.wall += static_cast<std::int64_t>(10 * kSecond);
+  *later.moment.boot += static_cast<std::int64_t>(10 * kSecond);
+  for (const char* name : {"tx_pkts", "rx_pkts"})
+    set_hardware(later, name, 5 + 100'000'000);
+  for (const char* name : {"tx_bytes", "rx_bytes"})
+    set_hardware(later, name, 400'000'000'000);
+  EXPECT_TRUE(held(rates(before, later), "rdma.rate.loss"));
+  EXPECT_TRUE(held(rates(before, later), "rdma.rate.timeouts"));
+  set_hardware(later, "seq_err_naks_rcvd", 5 + 20'000);
+  set_hardware(later, "to_retransmits", 5 + 12);
+  const auto found = findings_of(rates(before, later), "rdma.rate.loss");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(seen(found[0], "seq_err_naks_rcvd +20000 in 10 s: 2.0e-04 of 100000000 packets sent"));
+  EXPECT_EQ(findings_of(rates(before, later), "rdma.rate.timeouts").size(), 1U);
+}
+
 TEST(RdmaRateTimeouts, FiresFromThree) {
   RdmaPortReading later = busy(infiniband());
   set_hardware(later, "local_ack_timeout_err", 10);

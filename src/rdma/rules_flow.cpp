@@ -176,7 +176,8 @@ void judge_receiver(const RdmaPortRates& port, Draft& draft) {
   for (const Refused& refused :
        {Refused{"out_of_buffer", port.traffic->packets_received, "of the packets received"},
         Refused{"rnr_nak_retry_err", port.traffic->packets_sent, "of the packets sent"},
-        Refused{"rcvd_rnr_err", port.traffic->packets_sent, "of the packets sent"}}) {
+        Refused{"rcvd_rnr_err", port.traffic->packets_sent, "of the packets sent"},
+        Refused{"rnr_naks_rcvd", port.traffic->packets_sent, "of the packets sent"}}) {
     const RdmaChange* change = counters.greatest(refused.name);
     if (change == nullptr || refused.packets == 0) continue;
     const double share = static_cast<double>(change->growth) / static_cast<double>(refused.packets);
@@ -199,7 +200,8 @@ void host_limit(const model::RdmaRates& rates, Outcome& outcome) {
                                         "tx_global_pause_duration",
                                         "out_of_buffer",
                                         "rnr_nak_retry_err",
-                                        "rcvd_rnr_err"};
+                                        "rcvd_rnr_err",
+                                        "rnr_naks_rcvd"};
   for (const RdmaPortRates* port : counting_ports(rates, kNames, outcome)) {
     Draft draft = draft_of(*port, "The host does not keep up with " + label(*port));
     judge_pcie(*port, draft);

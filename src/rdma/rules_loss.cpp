@@ -24,15 +24,22 @@ struct Lost {
   bool roce_only;  // adaptive routing of InfiniBand reorders without loss
 };
 constexpr std::array kLost = {
-    Lost{"out_of_sequence", Per::kReceived, true},      Lost{"out_of_seq_request", Per::kReceived, true},
-    Lost{"packet_seq_err", Per::kSent, false},          Lost{"rcvd_seq_err", Per::kSent, false},
+    Lost{"out_of_sequence", Per::kReceived, true}, Lost{"out_of_seq_request", Per::kReceived, true},
+    Lost{"packet_seq_err", Per::kSent, false}, Lost{"rcvd_seq_err", Per::kSent, false},
     Lost{"rx_icrc_encapsulated", Per::kReceived, true}, Lost{"port_xmit_discards", Per::kSent, false},
-    Lost{"tx_discards_phy", Per::kSent, true},          Lost{"rx_discards_phy", Per::kReceived, true}};
+    Lost{"tx_discards_phy", Per::kSent, true}, Lost{"rx_discards_phy", Per::kReceived, true},
+    // bnxt_re
+    Lost{"oos_drop_count", Per::kReceived, true}, Lost{"seq_err_naks_rcvd", Per::kSent, false},
+    Lost{"rx_roce_discards", Per::kReceived, true}, Lost{"tx_roce_discards", Per::kSent, true}};
 
-constexpr std::array kNames = {"out_of_sequence", "out_of_seq_request",   "packet_seq_err",
-                               "rcvd_seq_err",    "rx_icrc_encapsulated", "port_xmit_discards",
-                               "tx_discards_phy", "rx_discards_phy"};
-constexpr std::array kTimeouts = {"local_ack_timeout_err", "roce_adp_retrans_to"};
+constexpr std::array<const char*, kLost.size()> names_of_lost() {
+  std::array<const char*, kLost.size()> names{};
+  for (std::size_t i = 0; i < kLost.size(); ++i)
+    names.at(i) = kLost.at(i).name;
+  return names;
+}
+constexpr std::array kNames = names_of_lost();
+constexpr std::array kTimeouts = {"local_ack_timeout_err", "roce_adp_retrans_to", "to_retransmits"};
 
 // Discards at the physical port are of all traffic: the greater number of packets is the fair one.
 std::uint64_t packets(const RdmaPortRates& port, const Lost& lost) {
