@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace angio::model {
 
@@ -18,6 +19,7 @@ struct Metric {
   std::string text;  // kState: "4x HDR Active"; value means nothing then
   std::string unit;  // "errors", "Gb/s", "us"
   MetricKind kind = MetricKind::kHigherIsBetter;
+  std::vector<double> samples{};  // repeats behind the value, in its unit, where there were several
 };
 
 }  // namespace angio::model
