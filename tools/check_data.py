@@ -21,7 +21,8 @@ KEYS = {"rule": "id", "formula": "id", "threshold": "id", "pcie": "generation", 
         "gpu_capability": "match", "nccl_release": "version", "framework_build": "id", "adapter": "name", "plugin_api": "id",
         "forward_compat": "package", "nccl_build": "nccl", "doca": "release", "requirement": "id", "known_bad": "id",
         "remark": "id", "nccl_feature": "id", "scenario": "id", "cell": "id", "advice": "id", "library_choice": "id",
-        "phantom_gpu": "name", "link_errors": "speed", "wait_tick": "device", "rdma_counter": "name"}
+        "phantom_gpu": "name", "link_errors": "speed", "wait_tick": "device", "rdma_counter": "name",
+        "hardware_cost": "id", "cost_machine": "match"}
 ALWAYS_FILLED = {"node", "device", "devices"}
 FREE_WORDS = {"NCCL_SYM_KERNEL"}  # an enumeration whose words no document lists
 VERSION = re.compile(r"^\d+(?:\.\d+){1,3}$")
