@@ -124,6 +124,19 @@ void setup_computing(CommandLine& command, const std::shared_ptr<Options>& optio
       .type_name("0|1|2")
       .range(0, 2);
   add_format(searched, *options, {"terminal", "json", "nccl", "xml"});
+
+  CommandLine believed = add(command, options, "tuning",
+                             "Show the table of NCCL's tuner and what it chooses by size, without NCCL",
+                             nccl_topo::tuning, exit_code);
+  add_computing(believed, *options);
+  believed.option("--collectives", options->collectives, "allreduce (default), allgather, …, or all")
+      .type_name("LIST");
+  believed.option("--sizes", options->sizes, "8,64K,1M or 8:1G:4; else where the choice changes")
+      .type_name("LIST");
+  believed.option("--env", options->environment, "A setting of NCCL, as NCCL_ALGO=Ring; may be repeated")
+      .type_name("NAME=VALUE")
+      .one_value();
+  add_format(believed, *options, {"terminal", "json", "nccl"});
 }
 
 }  // namespace

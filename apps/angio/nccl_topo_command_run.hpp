@@ -19,6 +19,9 @@ struct Options {
   int cross_nic = 2;  // NCCL_CROSS_NIC's default
   std::string format = "terminal";
   std::string out = "-";
+  std::vector<std::string> environment;   // tuning: NCCL's settings
+  std::string collectives = "allreduce";  // tuning
+  std::string sizes;                      // tuning; empty: where the choice changes
   std::string selector;
   std::vector<std::string> words;
 };
@@ -28,6 +31,7 @@ int validate(const Options& options);
 int show_file(const Options& options);
 int paths(const Options& options);
 int graph(const Options& options);
+int tuning(const Options& options);
 int set(const Options& options);
 int remove(const Options& options);
 int diff(const Options& options);

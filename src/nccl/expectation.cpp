@@ -21,6 +21,13 @@ double entry(std::string_view name, const System& system, std::size_t index) {
   return index < list.size() ? list[index] : 0;
 }
 
+int nvls_channels_of(const System& system, const SearchResult& result, int nodes, int sm) {
+  constexpr std::size_t kFewest = 3;  // GPUs that NCCL asks the driver for multicast
+  if (result.nvls.channels == 0 || sm < 90 || system.all(NodeKind::kGpu).size() < kFewest) return 0;
+  const auto scale = static_cast<std::size_t>(std::min(nodes, 3));
+  return static_cast<int>(entry("nvls-channels", system, sm < 100 ? 0 : scale));
+}
+
 int channels_of(const System& system, const SearchResult& result, int nodes, int sm) {
   const auto most = static_cast<int>(knowledge::nccl_topology_value("channels", system.options.version));
   int channels = std::min({result.ring.channels, result.tree.channels, most / 2});
@@ -29,6 +36,8 @@ int channels_of(const System& system, const SearchResult& result, int nodes, int
   const auto enough = static_cast<int>(entry("more-channels", system, 1));
   if (sm >= 90 && nodes > 1 && static_cast<double>(result.ring.bandwidth_intra) > fast && channels < enough)
     channels = std::min(2 * channels, most);
+  if (entry("nvls-raises-channels", system, 0) != 0)
+    channels = std::max(channels, nvls_channels_of(system, result, nodes, sm));
   return channels;
 }
 
@@ -91,6 +100,7 @@ Expectation expect(const System& system, const SearchResult& result, int nodes) 
   const double ranks = static_cast<double>(system.all(NodeKind::kGpu).size()) * nodes;
   Expectation expected;
   expected.channels = channels_of(system, result, nodes, sm);
+  expected.nvls_channels = nvls_channels_of(system, result, nodes, sm);
   expected.nvlink = nvlink_of(system);
   if (nodes > 1) expected.nic = nic_of(system);
   if (ranks < 2) return expected;

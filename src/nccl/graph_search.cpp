@@ -67,7 +67,8 @@ class GraphSearch {
       most_inter_ = extreme(NodeKind::kNet, true);
       most_intra_ = most_inter_;
     }
-    if (sm_ < 90) most_inter_ = PathType::kSys;
+    if (sm_ < 90 && !knowledge::nccl_topology_list("net-types-before-sm90", version()).empty())
+      most_inter_ = PathType::kSys;
   }
 
   [[nodiscard]] PathType extreme(NodeKind kind, bool farthest) const {
@@ -259,6 +260,8 @@ class GraphSearch {
       demand(static_cast<float>(speeds_[--speed_]));
       return true;
     }
+    if (best_.pattern == Pattern::kNvls && knowledge::nccl_topology_list("nvls-raise", version()).empty())
+      return false;
     if (best_.pattern == Pattern::kNvls && trial_.bandwidth_inter == best_.bandwidth_inter &&
         trial_.bandwidth_inter < trial_.bandwidth_intra * 2) {
       trial_.least_channels = trial_.most_channels = best_.channels;
@@ -339,6 +342,9 @@ std::string_view label(Pattern pattern) {
 }
 
 SearchResult search_graphs(const System& system, int cross_nic) {
+  // 2 lets the search decide; the first releases that know it never cross.
+  if (cross_nic == 2 && knowledge::nccl_topology_list("cross-nic-search", system.options.version).empty())
+    cross_nic = 0;
   const auto most = static_cast<int>(knowledge::nccl_topology_value("channels", system.options.version)) / 2;
   SearchResult result;
   if (system.all(NodeKind::kGpu).size() > kMostSearched) return result;

@@ -62,7 +62,8 @@ std::vector<std::string> nccl_lines(const System& system, const ChannelGraph& gr
 
 // What comes of the graphs once the ranks have agreed (facts of src/graph/connect.cc and tuning.cc).
 struct Expectation {
-  int channels = 0;     // of the communicator: "N coll channels"
+  int channels = 0;       // of the communicator: "N coll channels"
+  int nvls_channels = 0;  // of NVLS, where it can be
   double ring_bus = 0;  // GB/s of bus bandwidth that AllReduce cannot exceed, by algorithm; 0: cannot be used
   double tree_bus = 0;
   double nvls_bus = 0;

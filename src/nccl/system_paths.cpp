@@ -42,6 +42,7 @@ class Paths {
       for (const std::uint32_t node : system_.all(kind))
         reach(node);
     divert_pairs();
+    find_domains();
     if (p2c_) mark_chip_to_chip();
     for (const std::uint32_t net : system_.all(NodeKind::kNet))
       for (const std::uint32_t gpu : system_.all(NodeKind::kGpu))
@@ -171,6 +172,29 @@ class Paths {
         const std::uint32_t near = nearest_cpu(to);
         if (near != kNone) go_through(near, from, to);
       }
+  }
+
+  // GB/s to the NICs that are no farther than PCI switches, before it is settled how they are reached.
+  [[nodiscard]] float near_net_bandwidth(std::uint32_t gpu) const {
+    float most = 0;
+    for (const std::uint32_t net : system_.all(NodeKind::kNet))
+      if (const Path& path = system_.path(gpu, net); path.type <= PathType::kPxb)
+        most = std::max(most, path.bandwidth);
+    return most;
+  }
+
+  // ncclTopoCheckNet: the network is faster for both than the way between them. ncclTopoTrimSystem joins the rest.
+  void find_domains() {
+    system_.domains.resize(gpus().size());
+    for (std::uint32_t gpu = 0; gpu < gpus().size(); ++gpu) {
+      system_.domains[gpu] = gpu;
+      const float own = near_net_bandwidth(gpus()[gpu]);
+      for (std::uint32_t other = 0; other < gpu; ++other) {
+        const float between = system_.path(gpus()[gpu], gpus()[other]).bandwidth;
+        if (own > between && near_net_bandwidth(gpus()[other]) > between) continue;
+        system_.domains[gpu] = std::min(system_.domains[gpu], system_.domains[other]);
+      }
+    }
   }
 
   void mark_chip_to_chip() {

@@ -1,5 +1,6 @@
 // What the views of a dry run put into rows: choices folded over sizes, the ways between ranks by class of
-// pair, the adapters of each channel, and words they share. Only for src/views/dryrun_*.
+// pair, the adapters of each channel, and words they share. Only for src/views/dryrun_* and
+// nccl_tuning_view.cpp.
 #pragma once
 
 #include <cstdint>

@@ -139,13 +139,11 @@ void add_dryrun_kernels(const DryRun& run, Document& document) {
 }
 
 // A row for each algorithm that is possible, a column for each protocol.
-void add_dryrun_tuning(const DryRun& run, Document& document) {
-  const model::NcclCommunicator* world = run.evidence.log ? world_of(*run.evidence.log) : nullptr;
-  if (world == nullptr) return;
+void add_tuning_table(const std::vector<model::NcclTuningCell>& tuning, Document& document) {
   std::vector<std::string> protocols;
   std::vector<std::pair<std::string, std::string>> rows;
   std::map<std::pair<std::pair<std::string, std::string>, std::string>, std::string> cells;
-  for (const model::NcclTuningCell& cell : world->tuning) {
+  for (const model::NcclTuningCell& cell : tuning) {
     if (!(cell.bandwidth > 0)) continue;
     const std::pair row(cell.function, cell.algorithm);
     if (std::ranges::find(rows, row) == rows.end()) rows.push_back(row);
@@ -172,6 +170,11 @@ void add_dryrun_tuning(const DryRun& run, Document& document) {
   }
   document.blocks.emplace_back(Heading{"NCCL's model: latency us / algorithm GB/s", 2});
   document.blocks.emplace_back(std::move(table));
+}
+
+void add_dryrun_tuning(const DryRun& run, Document& document) {
+  const model::NcclCommunicator* world = run.evidence.log ? world_of(*run.evidence.log) : nullptr;
+  if (world != nullptr) add_tuning_table(world->tuning, document);
 }
 
 }  // namespace angio::views
