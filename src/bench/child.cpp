@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -24,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto kGrace = 5s;       // between the user's signal and SIGKILL
+constexpr double kLongest = 1e9;  // seconds; a limit beyond is none that a clock can hold
 constexpr auto kDrain = 200ms;    // for output of children that outlive the command
 constexpr auto kOldKernel = 5ms;  // between looks, where there is no pidfd
 
@@ -65,8 +66,8 @@ void keep_end(std::string& kept, const char* data, std::size_t size) {
 
 class Child {
  public:
-  Child(const std::vector<std::string>& argv, const Interrupts& interrupts)
-      : argv_(argv), interrupts_(interrupts) {}
+  Child(const ChildWish& wish, const Interrupts& interrupts)
+      : wish_(wish), argv_(wish.argv), interrupts_(interrupts) {}
 
   Result<ChildOutcome> run() {
     auto output = make_pipe();
@@ -74,6 +75,9 @@ class Child {
     auto errors = make_pipe();
     if (!errors) return std::unexpected(std::move(errors.error()));
     const Clock::time_point start = Clock::now();
+    if (wish_.limit_seconds)
+      limit_ = start + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(std::min(*wish_.limit_seconds, kLongest)));
     if (auto begun = spawn(*output, *errors); !begun) return std::unexpected(std::move(begun.error()));
     output->write.close_now();
     errors->write.close_now();
@@ -110,7 +114,12 @@ class Child {
     for (const std::string& word : argv_)
       words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
-    const int error = posix_spawnp(&pid_, words[0], &files, &attributes, words.data(), environ);
+    std::vector<char*> variables;
+    for (std::size_t at = 0; wish_.environment && at < wish_.environment->size(); ++at)
+      variables.push_back(const_cast<char*>((*wish_.environment)[at].c_str()));
+    variables.push_back(nullptr);
+    char** const environment = wish_.environment ? variables.data() : environ;
+    const int error = posix_spawnp(&pid_, words[0], &files, &attributes, words.data(), environment);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     if (error == 0) return {};
@@ -123,13 +132,16 @@ class Child {
                                 {err_.get(), POLLIN, 0},
                                 {process_.get(), POLLIN, 0},
                                 {forwarded_ ? -1 : signals_.get(), POLLIN, 0}}};
-    const auto patience =
-        process_.get() < 0 ? kOldKernel : std::chrono::milliseconds(forwarded_ ? 100 : 1000);
+    auto patience = process_.get() < 0 ? kOldKernel : std::chrono::milliseconds(forwarded_ ? 100 : 1000);
+    if (limit_ && !forwarded_) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*limit_ - Clock::now());
+      patience = std::clamp(left, std::chrono::milliseconds(0), patience);
+    }
     if (poll(list.data(), list.size(), static_cast<int>(patience.count())) < 0 && errno != EINTR)
       ended_ = true;
     if (list[2].revents != 0 || process_.get() < 0) reap();
     if (list[0].revents != 0) take(out_, outcome_.output);
-    if (list[1].revents != 0) take(err_, outcome_.errors);
+    if (list[1].revents != 0) take_errors();
     if (!ended_) pass_on_signal();
   }
 
@@ -140,6 +152,14 @@ class Child {
     if (count > 0) keep_end(kept, data.data(), static_cast<std::size_t>(count));
     if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) from.close_now();
     return count > 0;
+  }
+
+  void take_errors() {
+    std::string piece;
+    (void)take(err_, piece);
+    if (piece.empty()) return;
+    if (wish_.hear_errors) wish_.hear_errors(piece);
+    keep_end(outcome_.errors, piece.data(), piece.size());
   }
 
   void reap() {
@@ -156,12 +176,14 @@ class Child {
   // To the whole group; what does not end in time is killed.
   void pass_on_signal() {
     const int signal = interrupts_.pending();
-    if (signal == 0) return;
+    const bool late = limit_ && Clock::now() >= *limit_;
+    if (signal == 0 && !late) return;
     if (!forwarded_) {
-      kill(-pid_, signal);
+      kill(-pid_, signal != 0 ? signal : SIGTERM);
       forwarded_ = Clock::now();
-      outcome_.interrupted = true;
-    } else if (Clock::now() - *forwarded_ > kGrace) {
+      outcome_.interrupted = signal != 0;
+      outcome_.timed_out = signal == 0;
+    } else if (std::chrono::duration<double>(Clock::now() - *forwarded_).count() > wish_.grace_seconds) {
       kill(-pid_, SIGKILL);
     }
   }
@@ -173,9 +195,9 @@ class Child {
       std::array<pollfd, 2> list{{{out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}}};
       if (poll(list.data(), list.size(), 20) <= 0) continue;
       if (list[0].revents != 0) (void)take(out_, outcome_.output);
-      if (list[1].revents != 0) (void)take(err_, outcome_.errors);
+      if (list[1].revents != 0) take_errors();
     }
-    if (outcome_.interrupted) kill(-pid_, SIGKILL);
+    if (outcome_.interrupted || outcome_.timed_out) kill(-pid_, SIGKILL);
   }
 
   void trim_kept() {
@@ -184,7 +206,9 @@ class Child {
     }
   }
 
+  const ChildWish& wish_;
   const std::vector<std::string>& argv_;
+  std::optional<Clock::time_point> limit_;
   const Interrupts& interrupts_;
   pid_t pid_ = 0;
   Descriptor out_;
@@ -199,9 +223,13 @@ class Child {
 
 }  // namespace
 
+Result<ChildOutcome> run_child(const ChildWish& wish, const Interrupts& interrupts) {
+  if (wish.argv.empty() || wish.argv[0].empty()) return fail(ErrorCode::kInvalidInput, "no command to run");
+  return Child(wish, interrupts).run();
+}
+
 Result<ChildOutcome> run_child(const std::vector<std::string>& argv, const Interrupts& interrupts) {
-  if (argv.empty() || argv[0].empty()) return fail(ErrorCode::kInvalidInput, "no command to run");
-  return Child(argv, interrupts).run();
+  return run_child(ChildWish{argv, {}, {}}, interrupts);
 }
 
 }  // namespace angio::bench

@@ -72,5 +72,26 @@ TEST(Child, AnInterruptReachesTheWholeGroup) {
   EXPECT_EQ(interrupts.pending(), SIGTERM);
 }
 
+TEST(Child, LimitEndsItAndItsChildren) {
+  const Interrupts interrupts;
+  const auto outcome =
+      run_child(ChildWish{{"sh", "-c", "echo begun; sleep 600 & wait"}, {}, 0.3}, interrupts);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_TRUE(outcome->timed_out);
+  EXPECT_FALSE(outcome->interrupted);
+  EXPECT_NE(outcome->exit_code, 0);
+  EXPECT_EQ(outcome->output, "begun\n");
+}
+
+TEST(Child, EnvironmentIsTheOneGiven) {
+  const Interrupts interrupts;
+  const std::vector<std::string> environment{"PATH=/usr/bin:/bin", "KNOB=a b"};
+  const auto outcome =
+      run_child(ChildWish{{"sh", "-c", "echo \"$KNOB,${HOME-unset}\""}, environment, 600}, interrupts);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->output, "a b,unset\n");
+  EXPECT_FALSE(outcome->timed_out);
+}
+
 }  // namespace
 }  // namespace angio::bench

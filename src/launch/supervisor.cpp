@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "base/format.hpp"
@@ -28,6 +30,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLeave{1000};
 // SIGKILL acts at once, except on a process that hangs in the kernel.
 constexpr milliseconds kKillTakes{5000};
+// From the end of a process' files to the end that its parent sees.
+constexpr milliseconds kExitTakes{100};
 // While the group is being stopped, orphans turn up without a signal.
 constexpr milliseconds kSweep{20};
 // Stopping that takes longer is mentioned.
@@ -70,7 +74,9 @@ class Group {
   void hear_stop(int signal);
   void pause();
   void reap();
+  void reap_ended(std::vector<std::size_t>& failed);
   void note_failure(std::vector<std::size_t>& failed);
+  void wait_for_exiting(std::vector<std::size_t>& failed);
   [[nodiscard]] std::optional<std::size_t> member_dumping_core() const;
   void sweep();
   void mind_deadline();
@@ -234,22 +240,41 @@ std::optional<std::size_t> Group::member_dumping_core() const {
   return std::nullopt;
 }
 
-// failed: those that ended since the last look; their true order is unknown. A rank that a signal killed is
-// more likely the cause than one that noticed and exited.
+// failed: those that ended since the last look; their true order is unknown.
 void Group::note_failure(std::vector<std::size_t>& failed) {
-  std::stable_sort(failed.begin(), failed.end(), [this](std::size_t a, std::size_t b) {
-    return outcome_.ends[a].signal != 0 && outcome_.ends[b].signal == 0;
-  });
+  wait_for_exiting(failed);
+  std::ranges::sort(failed);
+  std::ranges::stable_sort(failed, std::ranges::greater{},
+                           [this](std::size_t i) { return blame_of(outcome_.ends[i]); });
   outcome_.cause = GroupCause::kRankFailed;
   outcome_.first_failure = failed.front();
-  if (outcome_.ends[failed.front()].signal == 0) {
+  if (blame_of(outcome_.ends[failed.front()]) < 2) {
     if (const auto dumping = member_dumping_core()) outcome_.first_failure = dumping;
   }
   stop(SIGTERM);
 }
 
+// A process closes its files before its parent can see its end: the others may answer to that sooner.
+void Group::wait_for_exiting(std::vector<std::size_t>& failed) {
+  const auto answers = [this](std::size_t i) { return blame_of(outcome_.ends[i]) < 2; };
+  const auto until = Clock::now() + kExitTakes;
+  for (;;) {
+    reap_ended(failed);
+    const bool exiting =
+        std::ranges::any_of(members_, [](const Member& m) { return m.running && is_exiting(m.pid); });
+    if (!exiting || !std::ranges::all_of(failed, answers) || Clock::now() >= until) return;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
 void Group::reap() {
   std::vector<std::size_t> failed;
+  reap_ended(failed);
+  if (!failed.empty() && phase_ == Phase::kRunning) note_failure(failed);
+}
+
+// Adds those that failed.
+void Group::reap_ended(std::vector<std::size_t>& failed) {
   const bool told = phase_ != Phase::kRunning;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
@@ -270,7 +295,6 @@ void Group::reap() {
     member.running = false;
     if (is_failure(end)) failed.push_back(i);
   }
-  if (!failed.empty() && phase_ == Phase::kRunning) note_failure(failed);
 }
 
 // Ends what the ranks left behind, and finds out that all is over.

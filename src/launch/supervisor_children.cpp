@@ -76,6 +76,19 @@ std::string name_of_process(int pid) {
   return text ? printable(trim(*text)) : std::string();
 }
 
+bool is_exiting(int pid) {
+  const auto text = read_small("/proc/" + std::to_string(pid) + "/stat");
+  if (!text) return false;
+  // The name in brackets may hold anything; behind it: state, ppid, pgrp, session, tty, tpgid, flags.
+  const std::size_t end = text->rfind(')');
+  if (end == std::string::npos) return false;
+  const auto words = split_words(std::string_view(*text).substr(end + 1));
+  constexpr std::size_t kFlags = 6;
+  constexpr std::uint64_t kExiting = 0x4;  // include/linux/sched.h, PF_EXITING
+  const auto flags = words.size() > kFlags ? parse_integer<std::uint64_t>(words[kFlags]) : std::nullopt;
+  return flags && (*flags & kExiting) != 0;
+}
+
 bool is_dumping_core(int pid) {
   const auto text = read_small("/proc/" + std::to_string(pid) + "/status");
   return text && contains(*text, "\nCoreDumping:\t1\n");

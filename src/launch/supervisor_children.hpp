@@ -16,6 +16,9 @@ std::vector<int> list_children();
 // /proc/PID/comm; empty when it is gone.
 std::string name_of_process(int pid);
 
+// It is on its way out: its files are closed, and it is no zombie yet (/proc/PID/stat, PF_EXITING).
+bool is_exiting(int pid);
+
 // The kernel writes a core file of it at the moment (/proc/PID/status, CoreDumping; since Linux 4.15).
 bool is_dumping_core(int pid);
 

@@ -93,6 +93,11 @@ std::string describe_end(const RankEnd& end) {
                      end.core_dumped ? " (core dumped)" : "", seconds_in_words(end.seconds));
 }
 
+int blame_of(const RankEnd& end) {
+  if (end.signal == 0) return 0;
+  return end.signal == SIGABRT || end.signal == SIGPIPE ? 1 : 2;
+}
+
 int exit_code_of(const GroupOutcome& outcome) {
   const auto own_code = [](const RankEnd& end) { return end.signal == 0 && end.exit_code != 0; };
   switch (outcome.cause) {

@@ -56,6 +56,16 @@ TEST(Report, KilledFromOutsideNamesTheUsualCause) {
   EXPECT_NE(describe(outcome).find("out-of-memory killer"), std::string::npos);
 }
 
+TEST(Report, WhoIsToBlame) {
+  const int killed = blame_of(end_of(3, 0, SIGKILL, false));
+  EXPECT_EQ(killed, blame_of(end_of(3, 0, SIGSEGV, false)));
+  EXPECT_EQ(killed, blame_of(end_of(3, 0, SIGTERM, false)));
+  const int answered = blame_of(end_of(0, 0, SIGABRT, false));
+  EXPECT_EQ(answered, blame_of(end_of(0, 0, SIGPIPE, false)));
+  EXPECT_GT(killed, answered);
+  EXPECT_GT(answered, blame_of(end_of(0, 1, 0, false)));
+}
+
 TEST(Report, ASignalThatCame) {
   GroupOutcome outcome;
   outcome.cause = GroupCause::kSignal;

@@ -160,6 +160,25 @@ class SupervisorTest(unittest.TestCase):
         self.assertRegex(done.stderr.decode(), r"rank 1 \(pid \d+\) killed by SIGABRT \(core dumped\)")
         self.assertEqual(done.returncode, 128 + signal.SIGABRT)
 
+    def test_a_kill_is_the_cause_though_another_aborts_at_once(self):
+        script = ('import os, signal, socket, sys\n'
+                  'rank, path = int(os.environ["RANK"]), "meet"\n'
+                  'if rank == 2:\n'
+                  '    memory = bytearray(os.urandom(1 << 20) * 50)\n'
+                  '    door = socket.socket(socket.AF_UNIX); door.bind("meet.part"); door.listen(4); os.rename("meet.part", path)\n'
+                  '    peers = [door.accept()[0] for _ in range(2)]\n'
+                  '    os.kill(os.getpid(), signal.SIGKILL)\n'
+                  'while not os.path.exists(path): pass\n'
+                  'peer = socket.socket(socket.AF_UNIX); peer.connect(path)\n'
+                  'peer.recv(1)\n'
+                  'os.abort()\n')
+        limit = lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for _ in range(5):
+            done = ANGIO.run("--ranks", 3, *UNBOUND, "--", sys.executable, "-c", script, cwd=self.folder, preexec_fn=limit)
+            self.assertRegex(done.stderr.decode(), r"rank 2 \(pid \d+\) killed by SIGKILL")
+            self.assertEqual(done.returncode, 128 + signal.SIGKILL)
+            os.remove(f"{self.folder}/meet")
+
     def test_who_ignores_sigterm_is_killed_after_the_grace_period(self):
         started = time.monotonic()
         script = ('if [ $RANK = 0 ]; then until [ -e ready1 ] && [ -e ready2 ]; do sleep 0.05; done; exit 3; fi; '
