@@ -56,6 +56,18 @@ constexpr std::string_view kStyle = R"(
 .angio-drawing .box.h5 { fill: #8f1d19; }
 .angio-drawing .box.hx { fill: #45131b; }
 .angio-drawing .box.hu { fill: #b8bfc6; }
+.angio-drawing .link.grid { stroke: #dbe1e7; }
+.angio-drawing .link.band { fill: #dfeed1; stroke: none; }
+.angio-drawing .link.expected { stroke: #6d9646; }
+.angio-drawing .link.s0, .angio-drawing .dot.s0 { stroke: #2f6db3; }
+.angio-drawing .link.s1, .angio-drawing .dot.s1 { stroke: #7a3fa0; }
+.angio-drawing .link.s2, .angio-drawing .dot.s2 { stroke: #00798c; }
+.angio-drawing .link.s3, .angio-drawing .dot.s3 { stroke: #8a5a2b; }
+.angio-drawing .link.s4, .angio-drawing .dot.s4 { stroke: #54616e; }
+.angio-drawing .link.s5, .angio-drawing .dot.s5 { stroke: #a03c6e; }
+.angio-drawing .dot { fill: #ffffff; stroke-width: 1.6; }
+.angio-drawing .dot.warning { fill: #ffb13d; stroke: #8a5200; }
+.angio-drawing .dot.critical { fill: #c62828; stroke: #7d1412; }
 @media (prefers-color-scheme: dark) {
 .angio-drawing text { fill: #e4e9ee; }
 .angio-drawing text.halo { stroke: #14181d; }
@@ -96,6 +108,18 @@ constexpr std::string_view kStyle = R"(
 .angio-drawing .cell.critical { fill: #ff6b63; }
 .angio-drawing .cell.unknown { fill: #565f69; }
 .angio-drawing .box.ring { fill: none; }
+.angio-drawing .link.grid { stroke: #2c343d; }
+.angio-drawing .link.band { fill: #26371a; }
+.angio-drawing .link.expected { stroke: #7fae52; }
+.angio-drawing .link.s0, .angio-drawing .dot.s0 { stroke: #7db4f0; }
+.angio-drawing .link.s1, .angio-drawing .dot.s1 { stroke: #c79be6; }
+.angio-drawing .link.s2, .angio-drawing .dot.s2 { stroke: #5cc7d6; }
+.angio-drawing .link.s3, .angio-drawing .dot.s3 { stroke: #d9a873; }
+.angio-drawing .link.s4, .angio-drawing .dot.s4 { stroke: #a3afba; }
+.angio-drawing .link.s5, .angio-drawing .dot.s5 { stroke: #e08fb6; }
+.angio-drawing .dot { fill: #14181d; }
+.angio-drawing .dot.warning { fill: #d69530; stroke: #ffd28a; }
+.angio-drawing .dot.critical { fill: #ff6b63; stroke: #ffc9c5; }
 }
 )";
 
