@@ -255,9 +255,13 @@ Comparison compare(const Record& now, std::span<const Record> past) {
     comparison.changes.push_back(std::move(change));
   }
   if (!past.empty()) add_gone(past.back(), comparison);
+  sort_by_urgency(comparison);
+  return comparison;
+}
+
+void sort_by_urgency(Comparison& comparison) {
   std::ranges::stable_sort(comparison.changes, {},
                            [](const Change& change) { return urgency(change.judgement); });
-  return comparison;
 }
 
 namespace {

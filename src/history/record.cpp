@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/utc_time.hpp"
+#include "history/fnv.hpp"
 
 namespace angio::history {
 
@@ -31,13 +32,36 @@ std::string text_at(const Json& object, std::string_view key) {
   return text != nullptr ? *text : std::string();
 }
 
+std::optional<double> number_of(const Json& value) {
+  if (const double* number = value.as_double())
+    return std::isfinite(*number) ? std::optional(*number) : std::nullopt;
+  if (const std::int64_t* number = value.as_integer()) return static_cast<double>(*number);
+  return std::nullopt;
+}
+
 std::optional<double> number_at(const Json& object, std::string_view key) {
   const Json* member = object.find(key);
-  if (member == nullptr) return std::nullopt;
-  if (const double* value = member->as_double())
-    return std::isfinite(*value) ? std::optional(*value) : std::nullopt;
-  if (const std::int64_t* value = member->as_integer()) return static_cast<double>(*value);
-  return std::nullopt;
+  return member != nullptr ? number_of(*member) : std::nullopt;
+}
+
+std::int64_t id_at(const Json& row) {
+  const Json* member = row.find("id");
+  const std::int64_t* id = member != nullptr ? member->as_integer() : nullptr;
+  return id != nullptr ? *id : 0;
+}
+
+std::string read_samples(const Json& row, Metric& metric) {
+  constexpr std::size_t kMost = 10000;
+  const Json* samples = row.find("samples");
+  if (samples == nullptr || samples->is_null()) return "";
+  if (samples->as_array() == nullptr) return "has \"samples\" that are no list";
+  if (samples->as_array()->size() > kMost) return fmt::format("has more than {} samples", kMost);
+  for (const Json& sample : *samples->as_array()) {
+    const auto value = number_of(sample);
+    if (!value) return "has a sample that is no number";
+    metric.samples.push_back(*value);
+  }
+  return "";
 }
 
 // What is wrong with one figure, in words; empty: nothing.
@@ -55,31 +79,13 @@ std::string read_metric(const Json& row, Metric& metric) {
   if (*kind == MetricKind::kState) return metric.text.empty() ? "is a state without a text" : "";
   if (!value) return "has no value that is a number";
   metric.value = *value;
-  return "";
+  return read_samples(row, metric);
 }
 
 Error no_result(const std::string& name, const std::string& why) {
   return {ErrorCode::kInvalidInput, name + ": " + why,
-          "What is kept is the JSON of angio rdma, angio fabric scan or angio mesh (--format json)"};
+          "What is kept is the JSON of angio rdma, fabric scan, mesh, bench or judge (--format json)"};
 }
-
-// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv
-class Digest {
- public:
-  void add(std::string_view text) {
-    for (const char c : text)
-      add(static_cast<unsigned char>(c));
-    add(0);  // "ab" "c" is not "a" "bc"
-  }
-  [[nodiscard]] std::string text() const { return fmt::format("{:016x}", state_); }
-
- private:
-  void add(unsigned char byte) {
-    state_ ^= byte;
-    state_ *= 1099511628211ULL;
-  }
-  std::uint64_t state_ = 14695981039346656037ULL;
-};
 
 }  // namespace
 
@@ -99,13 +105,17 @@ Result<Record> parse_record(std::string_view json, const std::string& name, cons
   if (trim(json).empty()) return std::unexpected(no_result(name, "is empty"));
   const Result<Json> parsed = parse_json(json);
   if (!parsed) return std::unexpected(no_result(name, parsed.error().message));
-  const Json* metrics = parsed->find("metrics");
+  return read_record(*parsed, name, captured);
+}
+
+Result<Record> read_record(const Json& json, const std::string& name, const std::string& captured) {
+  const Json* metrics = json.find("metrics");
   if (metrics == nullptr || metrics->as_array() == nullptr)
     return std::unexpected(no_result(name, "has no \"metrics\""));
   Record record;
-  record.schema = text_at(*parsed, "schema");
-  record.subject = text_at(*parsed, "subject");
-  record.captured = text_at(*parsed, "captured");
+  record.schema = text_at(json, "schema");
+  record.subject = text_at(json, "subject");
+  record.captured = text_at(json, "captured");
   if (record.captured.empty()) record.captured = captured;
   if (record.schema.empty() || record.subject.empty())
     return std::unexpected(no_result(name, "has no \"schema\" or no \"subject\""));
@@ -115,6 +125,11 @@ Result<Record> parse_record(std::string_view json, const std::string& name, cons
   if (!parse_utc(record.captured))
     return fail(ErrorCode::kInvalidInput, name + ": \"" + printable(record.captured) + "\" is no time",
                 "Times are UTC as in 2026-11-30T10:00:00Z");
+  if (const Json* member = json.find("environment")) {
+    auto environment = parse_environment(*member);
+    if (!environment) return std::unexpected(no_result(name, environment.error().message));
+    record.environment = std::move(*environment);
+  }
   std::set<std::pair<std::string, std::string>> seen;
   std::size_t number = 0;
   for (const Json& row : *metrics->as_array()) {
@@ -131,6 +146,31 @@ Result<Record> parse_record(std::string_view json, const std::string& name, cons
   return record;
 }
 
+Result<Export> parse_export(std::string_view json, const std::string& name) {
+  const auto wrong = [&](const std::string& why) {
+    return fail(ErrorCode::kInvalidInput, name + ": " + why,
+                "What is read is the output of angio history export --format json");
+  };
+  const Result<Json> parsed = parse_json(json);
+  if (!parsed) return wrong(parsed.error().message);
+  if (text_at(*parsed, "schema") != "angio.history-export/1") return wrong("is no export of a history");
+  const Json* records = parsed->find("records");
+  if (records == nullptr || records->as_array() == nullptr) return wrong("has no \"records\"");
+  Export result;
+  for (const Json& row : *records->as_array()) {
+    auto record = read_record(row, fmt::format("{}: record {}", name, result.records.size() + 1));
+    if (!record) return std::unexpected(std::move(record.error()));
+    record->id = id_at(row);
+    result.records.push_back(std::move(*record));
+  }
+  const Json* baselines = parsed->find("baselines");
+  if (baselines == nullptr || baselines->as_array() == nullptr) return result;
+  for (const Json& row : *baselines->as_array())
+    if (const std::int64_t id = id_at(row); id > 0 && !text_at(row, "name").empty())
+      result.baselines.emplace_back(text_at(row, "name"), id);
+  return result;
+}
+
 std::string digest_of(const Record& record) {
   Digest digest;
   for (const std::string& text : {record.schema, record.subject, record.captured})
@@ -142,7 +182,11 @@ std::string digest_of(const Record& record) {
     digest.add(metric.unit);
     digest.add(kind_word(metric.kind));
     digest.add(fmt::format("{}", metric.value));
+    for (const double sample : metric.samples)
+      digest.add(fmt::format("{}", sample));
   }
+  // Nothing of it where there is none: what the first form of the store kept has the same digest today.
+  if (record.environment.is_known()) digest.add(fingerprint_of(record.environment));
   return digest.text();
 }
 

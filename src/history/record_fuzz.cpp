@@ -8,6 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  (void)angio::history::parse_export(text, "fuzz");
   const auto record = angio::history::parse_record(text, "fuzz", "2026-11-30T10:00:00Z");
   if (!record) return 0;
   if (angio::history::digest_of(*record).size() != 16) __builtin_trap();

@@ -101,5 +101,51 @@ TEST(HistoryStore, AFolderThatIsNotThereIsAnError) {
   EXPECT_TRUE(contains(store.error().message, "/nonexistent/angio/history.db: cannot be opened"));
 }
 
+TEST(HistoryStore, KeepsEnvironmentsAndSamples) {
+  Store store = empty_store();
+  Record record = record_of("2026-11-01T10:00:00Z", 371);
+  record.environment.facts = {{"settings", "NCCL_ALGO", "Ring"}, {"versions", "driver", "550"}};
+  record.metrics[0].samples = {370, 371.5, 372};
+  ASSERT_EQ(store.add(record).value(), true);
+  ASSERT_EQ(store.add(record_of("2026-11-01T10:00:00Z", 371)).value(),
+            true);  // not known where: another content
+  const auto records = store.records("angio.rdma/1", "gpu-a", "", 10);
+  ASSERT_EQ(records->size(), 2U);
+  EXPECT_EQ(records->front().environment, record.environment);
+  EXPECT_FALSE(records->back().environment.is_known());
+  EXPECT_EQ(records->front().metrics[0].samples, (std::vector<double>{370, 371.5, 372}));
+  EXPECT_EQ(store.list()->front().fingerprint, fingerprint_of(record.environment));
+  EXPECT_EQ(store.find_same(record).value()->id, records->front().id);
+}
+
+TEST(HistoryStore, BaselinesHaveNamesAndSurvivePruning) {
+  Store store = empty_store();
+  for (const char* day : {"2026-11-01", "2026-11-02", "2026-11-03"})
+    ASSERT_TRUE(store.add(record_of(std::string(day) + "T10:00:00Z", 371)).has_value());
+  const std::int64_t first = store.list()->front().id;
+  ASSERT_TRUE(store.set_baseline("golden", first).has_value());
+  ASSERT_TRUE(store.set_baseline("golden", first).has_value());  // again, or another one: it moves
+  EXPECT_FALSE(store.set_baseline("nothing", 4711).has_value());
+  EXPECT_EQ(store.prune("2030-01-01T00:00:00Z").value(), 1U);
+  ASSERT_EQ(store.baselines()->size(), 1U);
+  EXPECT_EQ(store.baselines()->front().entry.captured, "2026-11-01T10:00:00Z");
+  EXPECT_EQ(store.find(first).value()->captured, "2026-11-01T10:00:00Z");
+  EXPECT_EQ(store.newest("", "gpu-a").value()->captured, "2026-11-03T10:00:00Z");
+  EXPECT_EQ(store.clear_baseline("golden").value(), true);
+  EXPECT_EQ(store.clear_baseline("golden").value(), false);
+}
+
+TEST(HistoryStore, AllOrNone) {
+  Store store = empty_store();
+  Record broken = record_of("2026-11-02T10:00:00Z", 371);
+  broken.metrics.push_back(broken.metrics.front());
+  EXPECT_FALSE(store.add_all({record_of("2026-11-01T10:00:00Z", 371), broken}).has_value());
+  EXPECT_TRUE(store.list()->empty());
+  EXPECT_EQ(
+      store.add_all({record_of("2026-11-01T10:00:00Z", 371), record_of("2026-11-01T10:00:00Z", 371)}).value(),
+      1U);
+  EXPECT_EQ(store.all()->size(), 1U);
+}
+
 }  // namespace
 }  // namespace angio::history

@@ -93,6 +93,27 @@ std::string past_words(const Change& change) {
                      past.least, figure(past.most, unit), count_of(past.records, "record"), change.limit);
 }
 
+std::string share_words(double ratio) {
+  constexpr double kPercent = 100;
+  return fmt::format("{:+.1f} %", (ratio - 1) * kPercent);
+}
+
+std::string too_few_words(const Change& change) {
+  std::string words = fmt::format("{}; {} before", figure(change.metric.value, change.metric.unit),
+                                  count_of(change.past.records, "record"));
+  if (change.past.median != 0)
+    words += fmt::format(": {}, {}", figure(change.past.median, change.metric.unit),
+                         share_words(change.metric.value / change.past.median));
+  return words;
+}
+
+std::string repeats_words(const Change& change) {
+  return fmt::format("{}; {} before, {}: chance {:.2g} by {} repeats",
+                     figure(change.metric.value, change.metric.unit),
+                     figure(change.past.median, change.metric.unit), share_words(change.repeats->ratio),
+                     change.repeats->chance, change.metric.samples.size());
+}
+
 std::string change_words(const Change& change) {
   const model::Metric& metric = change.metric;
   switch (change.judgement) {
@@ -106,12 +127,12 @@ std::string change_words(const Change& change) {
     case Judgement::kNew:
       return metric.kind == MetricKind::kState ? printable(metric.text) : figure(metric.value, metric.unit);
     case Judgement::kTooFew:
-      return fmt::format("{}; {} before", figure(metric.value, metric.unit),
-                         count_of(change.past.records, "record"));
+      return too_few_words(change);
     default:
       break;
   }
   if (metric.kind == MetricKind::kState) return printable(metric.text);
+  if (change.repeats) return repeats_words(change);
   if (!is_counter(metric.kind)) return figure(metric.value, metric.unit) + "; " + past_words(change);
   std::string words = fmt::format("{}, {}{:.6g} since {}", figure(metric.value, metric.unit),
                                   change.was_reset ? "set back meanwhile, at least +" : "+",
@@ -167,6 +188,8 @@ std::size_t count(const Comparison& comparison, Judgement judgement) {
 }
 
 std::string earlier_words(const Comparison& comparison) {
+  if (!comparison.baseline.empty())
+    return fmt::format("baseline {} of {}", printable(comparison.baseline), day_of(comparison.last));
   if (comparison.records == 0) return "no earlier record";
   if (comparison.records == 1) return "1 earlier record of " + day_of(comparison.last);
   return fmt::format("{} earlier records of {} to {}", comparison.records, day_of(comparison.first),
@@ -179,6 +202,30 @@ std::string span_words(const Comparison& comparison) {
   return earlier_words(comparison) + fmt::format("; {} later than this result {} left out",
                                                  count_of(comparison.later, "record"),
                                                  comparison.later == 1 ? "is" : "are");
+}
+
+// What else is another than it was, beside figures that are.
+void add_environment(const Comparison& comparison, Document& document) {
+  const history::EnvironmentChange& change = comparison.environment;
+  Fields fields{{}, 13};
+  if (!change.facts.empty()) {
+    std::vector<std::string> words;
+    for (const history::FactChange& fact : change.facts)
+      words.push_back(history::in_words(fact));
+    fields.rows.emplace_back("environment",
+                             toned("since " + day_of(change.than) + ": " + join(words, "; "), Tone::kStrong));
+  }
+  if (change.left_out > 0)
+    fields.rows.emplace_back(
+        "left out", toned(fmt::format("{} of another environment, or that does not say (--any-environment)",
+                                      count_of(change.left_out, "record")),
+                          Tone::kQuiet));
+  if (std::ranges::any_of(comparison.changes, [](const Change& one) { return one.repeats.has_value(); }))
+    fields.rows.emplace_back("judged by",
+                             toned("the repeats of two results; how much two runs differ by themselves they "
+                                   "cannot tell. From 5 records on their spread decides",
+                                   Tone::kQuiet));
+  if (!fields.rows.empty()) document.blocks.emplace_back(std::move(fields));
 }
 
 std::string closing(const Comparison& comparison) {
@@ -224,13 +271,70 @@ Document history_list_document(const std::vector<history::Entry>& entries, const
   return document;
 }
 
+Document history_records_document(const std::vector<history::Entry>& entries, const std::string& store) {
+  Document document;
+  document.blocks.emplace_back(
+      Paragraph{plain(fmt::format("{}: {}", printable(store), count_of(entries.size(), "record")))});
+  Table table{{{"id", Align::kRight},
+               {"subject"},
+               {"result"},
+               {"captured"},
+               {"figures", Align::kRight},
+               {"environment"}},
+              {}};
+  for (const history::Entry& entry : entries)
+    table.rows.push_back({plain(std::to_string(entry.id)), toned(printable(entry.subject), Tone::kStrong),
+                          plain(printable(entry.schema)), plain(day_of(entry.captured)),
+                          plain(std::to_string(entry.metrics)),
+                          toned(entry.fingerprint.empty() ? "-" : entry.fingerprint, Tone::kQuiet)});
+  document.blocks.emplace_back(std::move(table));
+  return document;
+}
+
+Document history_baselines_document(const std::vector<history::Baseline>& baselines,
+                                    const std::vector<history::Record>& records) {
+  Document document;
+  for (std::size_t at = 0; at < baselines.size(); ++at) {
+    const history::Entry& entry = baselines[at].entry;
+    document.blocks.emplace_back(Paragraph{
+        {{printable(baselines[at].name), Tone::kStrong},
+         {fmt::format(": record {}, {} {} of {}, {}", entry.id, printable(entry.subject),
+                      printable(entry.schema), day_of(entry.captured), count_of(entry.metrics, "figure")),
+          Tone::kPlain}}});
+    if (at >= records.size() || !records[at].environment.is_known()) continue;
+    Fields fields{{}, 20};
+    for (const history::Fact& fact : records[at].environment.facts)
+      fields.rows.emplace_back(printable(fact.name), plain(printable(fact.value)));
+    document.blocks.emplace_back(std::move(fields));
+  }
+  return document;
+}
+
+Json history_baselines_json(const std::vector<history::Baseline>& baselines,
+                            const std::vector<history::Record>& records) {
+  Json rows = Json::array();
+  for (std::size_t at = 0; at < baselines.size(); ++at)
+    rows.push_back(
+        Json::object({{"name", baselines[at].name},
+                      {"id", baselines[at].entry.id},
+                      {"result", baselines[at].entry.schema},
+                      {"subject", baselines[at].entry.subject},
+                      {"captured", baselines[at].entry.captured},
+                      {"environment",
+                       at < records.size() ? history::environment_json(records[at].environment) : Json()}}));
+  return Json::object({{"schema", "angio.history/1"}, {"what", "baselines"}, {"baselines", std::move(rows)}});
+}
+
 Json history_list_json(const std::vector<history::Entry>& entries) {
   Json rows = Json::array();
   for (const history::Entry& entry : entries)
-    rows.push_back(Json::object({{"result", entry.schema},
-                                 {"subject", entry.subject},
-                                 {"captured", entry.captured},
-                                 {"figures", entry.metrics}}));
+    rows.push_back(
+        Json::object({{"result", entry.schema},
+                      {"subject", entry.subject},
+                      {"captured", entry.captured},
+                      {"figures", entry.metrics},
+                      {"id", entry.id},
+                      {"environment", entry.fingerprint.empty() ? Json() : Json(entry.fingerprint)}}));
   return Json::object({{"schema", "angio.history/1"}, {"what", "list"}, {"records", std::move(rows)}});
 }
 
@@ -300,12 +404,33 @@ Document history_compare_document(const Comparison& comparison, bool all) {
   for (const Judgement judgement :
        {Judgement::kWorse, Judgement::kGone, Judgement::kChanged, Judgement::kGrew, Judgement::kBetter})
     add_section(comparison, judgement, document);
-  if (all)
-    for (const Judgement judgement : {Judgement::kNew, Judgement::kTooFew, Judgement::kSame})
+  for (const Judgement judgement : {Judgement::kNew, Judgement::kTooFew, Judgement::kSame})
+    if (all || (judgement == Judgement::kTooFew && !comparison.baseline.empty()))
       add_section(comparison, judgement, document);
+  add_environment(comparison, document);
   document.blocks.emplace_back(Paragraph{plain(closing(comparison))});
   return document;
 }
+
+namespace {
+
+Json facts_json(const std::vector<history::FactChange>& changes) {
+  Json facts = Json::array();
+  for (const history::FactChange& change : changes)
+    facts.push_back(Json::object({{"group", change.group},
+                                  {"name", change.name},
+                                  {"before", change.before.empty() ? Json() : Json(change.before)},
+                                  {"after", change.after.empty() ? Json() : Json(change.after)}}));
+  return facts;
+}
+
+Json environment_changes_json(const history::EnvironmentChange& change) {
+  return Json::object({{"since", change.than.empty() ? Json() : Json(change.than)},
+                       {"facts", facts_json(change.facts)},
+                       {"records_left_out", change.left_out}});
+}
+
+}  // namespace
 
 Json history_compare_json(const Comparison& comparison) {
   Json rows = Json::array();
@@ -331,6 +456,9 @@ Json history_compare_json(const Comparison& comparison) {
                                     {"least", change.past.least},
                                     {"most", change.past.most}}));
     if (change.limit > 0) row.set("limit", change.limit);
+    if (change.repeats)
+      row.set("repeats",
+              Json::object({{"ratio", change.repeats->ratio}, {"chance", change.repeats->chance}}));
     rows.push_back(std::move(row));
   }
   return Json::object({{"schema", "angio.history/1"},
@@ -338,6 +466,9 @@ Json history_compare_json(const Comparison& comparison) {
                        {"result", comparison.now.schema},
                        {"subject", comparison.now.subject},
                        {"captured", comparison.now.captured},
+                       {"environment", history::environment_json(comparison.now.environment)},
+                       {"environment_changes", environment_changes_json(comparison.environment)},
+                       {"baseline", comparison.baseline.empty() ? Json() : Json(comparison.baseline)},
                        {"earlier_records", comparison.records},
                        {"later_records", comparison.later},
                        {"first", comparison.first.empty() ? Json() : Json(comparison.first)},
@@ -358,6 +489,12 @@ Document history_since_document(const std::vector<history::Since>& answers) {
     Fields fields{{}, 2};
     fields.rows.emplace_back("was", plain(printable(since.before) + ", last on " + day_of(since.good)));
     fields.rows.emplace_back("is", plain(printable(since.after) + ", first on " + day_of(since.bad)));
+    if (!since.environment.empty()) {
+      std::vector<std::string> words;
+      for (const history::FactChange& change : since.environment)
+        words.push_back(history::in_words(change));
+      fields.rows.emplace_back("changed with it", plain(join(words, "; ")));
+    }
     document.blocks.emplace_back(std::move(fields));
   }
   return document;
@@ -375,6 +512,7 @@ Json history_since_json(const std::vector<history::Since>& answers) {
       row.set("first_bad", since.bad);
       row.set("was", since.before);
       row.set("is", since.after);
+      row.set("environment_changes", facts_json(since.environment));
     } else {
       row.set("why", since.words);
     }

@@ -31,6 +31,12 @@ Json metrics_json(const std::vector<model::Metric>& metrics) {
       row.set("unit", metric.unit);
     }
     row.set("kind", std::string(name_of(metric.kind)));
+    if (!metric.samples.empty()) {
+      Json samples = Json::array();
+      for (const double sample : metric.samples)
+        samples.push_back(sample);
+      row.set("samples", std::move(samples));
+    }
     list.push_back(std::move(row));
   }
   return list;

@@ -2,6 +2,7 @@
 """Results of made-up days as angio's commands write them:
 
     results.py DAY [sent=371] [errors=0] [state=TEXT] [subject=gpu-x] [schema=angio.rdma/1] [captured=TIME]
+               [driver=550.90] [repeats=5]
     results.py --days FOLDER    thirty days of a healthy host, one file each: 01.json to 30.json
 
 Day 1 is 2026-10-01; noise of half a per cent that is the same every time."""
@@ -12,7 +13,7 @@ import sys
 
 
 def result(day, sent=None, errors=None, state="InfiniBand ACTIVE LinkUp 4x NDR", subject="gpu-x", schema="angio.rdma/1",
-           captured=None):
+           captured=None, driver=None, repeats=0):
     rng = random.Random(day)
     port = f"{subject} mlx5_0 port 1"
     sent = round(371 + rng.gauss(0, 1.8), 2) if sent is None else float(sent)
@@ -23,7 +24,11 @@ def result(day, sent=None, errors=None, state="InfiniBand ACTIVE LinkUp 4x NDR",
     if errors:
         metrics.append({"subject": port, "name": "symbol_error", "value": errors, "unit": "symbols", "kind": "counter_of_errors"})
     month, date = (10, day) if day <= 31 else (11, day - 31)
-    return {"schema": schema, "subject": subject, "captured": captured or f"2026-{month:02}-{date:02}T04:10:00Z", "metrics": metrics}
+    if repeats:
+        metrics[2]["samples"] = [round(sent + rng.gauss(0, 1), 2) for _ in range(int(repeats))]
+    environment = {"hardware": {"GPUs": "8 x H100"}, "versions": {"driver": driver}, "settings": {"NCCL_ALGO": "Ring"}}
+    content = {"schema": schema, "subject": subject, "captured": captured or f"2026-{month:02}-{date:02}T04:10:00Z"}
+    return content | ({"environment": environment} if driver else {}) | {"metrics": metrics}
 
 
 def main():
