@@ -22,7 +22,7 @@ SlurmctldPort={port}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
+AuthInfo=socket={munge}/socket
 CredType=cred/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
@@ -65,12 +65,25 @@ def free_ports(count):
     return ports
 
 
+def is_open_to_all(folder):
+    """Everybody may pass through it and all above it: munged puts its socket nowhere else."""
+    return all(each.is_dir() and each.stat().st_mode & stat.S_IXOTH for each in (folder, *folder.parents))
+
+
+def place_for_munge():
+    """TMPDIR may be a private folder."""
+    places = [pathlib.Path(place).resolve() for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")]
+    return next((place for place in places if is_open_to_all(place) and os.access(place, os.W_OK)), places[0])
+
+
 class Cluster:
     def __init__(self, nodes=2):
         self.nodes = [f"n{i}" for i in range(nodes)]
         # Short: the names of unix sockets are limited to 107 bytes.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="angio-slurm-"))
         self.folder.chmod(0o755)
+        self.munge = pathlib.Path(tempfile.mkdtemp(prefix="angio-munge-", dir=place_for_munge()))
+        self.munge.chmod(0o711)
         self.processes = []
         self.has_gpus = self.make_gpus()
 
@@ -90,7 +103,8 @@ class Cluster:
         host = socket.gethostname()
         lines = "".join(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} Sockets=1 CoresPerSocket=8 "
                         f"ThreadsPerCore=1 RealMemory=1000{have} State=UNKNOWN\n" for name, port in zip(self.nodes, ports[1:]))
-        text = CONFIGURATION.format(host=host, port=ports[0], user=getpass.getuser(), folder=self.folder, gres=gres + lines)
+        text = CONFIGURATION.format(host=host, port=ports[0], user=getpass.getuser(), folder=self.folder, munge=self.munge,
+                                    gres=gres + lines)
         (self.folder / "slurm.conf").write_text(text)
         if self.has_gpus:
             (self.folder / "gres.conf").write_text(f"NodeName={','.join(self.nodes)} Name=gpu Type=fake "
@@ -108,9 +122,9 @@ class Cluster:
     def up(self):
         """Seconds until all nodes are idle."""
         started = time.monotonic()
-        munge = self.folder / "munge"
-        for name in ("munge", "state", "spool", "tmp"):
-            (self.folder / name).mkdir(mode=0o711 if name == "munge" else 0o755)
+        munge = self.munge
+        for name in ("state", "spool", "tmp"):
+            (self.folder / name).mkdir()
         for name in self.nodes:
             (self.folder / "spool" / name).mkdir()
             (self.folder / "tmp" / name).mkdir()
@@ -164,7 +178,8 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.folder, self.munge):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def __enter__(self):
         try:

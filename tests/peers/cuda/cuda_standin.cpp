@@ -56,8 +56,10 @@ CudaResult copy(void* to, const void* from, std::size_t size) {
 }
 
 bool holds(unsigned long long address, std::size_t size) {
-  const auto found = books().memory.find(address);
-  return found != books().memory.end() && size <= found->second;
+  auto after = books().memory.upper_bound(address);
+  if (after == books().memory.begin()) return false;
+  const auto [start, length] = *--after;
+  return address + size <= start + length;
 }
 
 void* pointer(unsigned long long address) {
