@@ -37,5 +37,7 @@ if(ANGIO_FUZZ)
   target_compile_options(angio_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(ANGIO_STATIC_RUNTIME AND NOT ANGIO_SANITIZE AND NOT ANGIO_FUZZ)
-  target_link_options(angio_options INTERFACE -static-libstdc++ -static-libgcc)
+  # ANGIO_SHARED_RUNTIME: of a program beside angio that links a shared C++ library.
+  target_link_options(angio_options INTERFACE
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:ANGIO_SHARED_RUNTIME>>>:-static-libstdc++$<SEMICOLON>-static-libgcc>)
 endif()

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import source_tree
 
 # May touch the operating system.
-ACTING = {"host", "launch", "bench", "nccl_run", "mesh"}
+ACTING = {"host", "launch", "bench", "nccl_run", "mesh", "collective", "step"}
 # May start threads besides those.
 THREADED = ACTING | {"serve", "experiment"}
 OS_HEADERS = re.compile(

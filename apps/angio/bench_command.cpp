@@ -9,13 +9,20 @@
 
 #include "base/text.hpp"
 #include "bench/memory_bench.hpp"
+#include "bench_all.hpp"
+#include "bench_collective.hpp"
 #include "bench_compare.hpp"
+#include "bench_step.hpp"
 #include "command.hpp"
+#include "history/environment.hpp"
+#include "host/clock.hpp"
 #include "host/libraries.hpp"
 #include "options.hpp"
 #include "probe/live_root.hpp"
 #include "probe/machine_probe.hpp"
+#include "views/bench_memory_metrics.hpp"
 #include "views/bench_memory_view.hpp"
+#include "views/metrics_json.hpp"
 
 namespace angio::app {
 namespace {
@@ -80,10 +87,22 @@ class Progress {
   bool shown_;
 };
 
-int show(const Options& options, const model::MemoryBench& measured) {
+// The result and what `angio history` needs beside it: when, of what, where, and the figures.
+Json result_json(const model::MemoryBench& measured, const model::Machine& machine,
+                 const std::string& captured) {
+  Json json = views::memory_bench_json(measured);
+  json.set("captured", captured);
+  json.set("subject", measured.machine);
+  json.set("environment",
+           history::environment_json(history::environment_of(machine, {{"angio", ANGIO_VERSION}})));
+  json.set("metrics", views::metrics_json(views::memory_bench_metrics(measured)));
+  return json;
+}
+
+int show(const Options& options, const model::MemoryBench& measured, const Json& json) {
   report::TerminalStyle style = options.out == "-" ? terminal_style() : report::TerminalStyle{};
   const std::string text = options.format == "json"
-                               ? to_text(views::memory_bench_json(measured)) + "\n"
+                               ? to_text(json) + "\n"
                                : report::render_terminal(views::memory_bench_document(measured), style);
   if (options.out == "-") return print(text);
   if (auto done = write_output(options.out, text); !done) return report_error(done.error());
@@ -99,6 +118,7 @@ int measure_memory(const Options& options) {
   const auto plan = bench::plan_memory_bench(machine, *wish, bench::read_available(machine.numa, **root));
   if (!plan)
     return plan.error().code == ErrorCode::kInvalidInput ? usage(plan.error()) : report_error(plan.error());
+  const std::string captured = host::utc_text(host::make_system_clock()->now());
   const auto libraries = host::make_library_loader();
   model::MemoryBench measured;
   int signal = 0;
@@ -110,7 +130,7 @@ int measure_memory(const Options& options) {
     measured = bench::run_memory_bench(machine, *plan, {**root, *libraries, interrupts, step});
     signal = interrupts.pending();
   }
-  const int shown = show(options, measured);
+  const int shown = show(options, measured, result_json(measured, machine, captured));
   constexpr int kSignalled = 128;  // as a shell says it
   return signal != 0 && shown == kOk ? kSignalled + signal : shown;
 }
@@ -141,6 +161,9 @@ void setup_bench(CommandLine& app, int& exit_code) {
       app.subcommand("bench", "Measure memory between nodes, or one command against another");
   command.require_subcommand();
   setup_memory(command, exit_code);
+  setup_bench_collective(command, exit_code);
+  setup_bench_step(command, exit_code);
+  setup_bench_all(command, exit_code);
   setup_bench_compare(command, exit_code);
 }
 

@@ -3,7 +3,9 @@
 
 #include "advise_command.hpp"
 #include "bench_command.hpp"
+#include "bench_step.hpp"
 #include "collect_command.hpp"
+#include "collective_rank.hpp"
 #include "command.hpp"
 #include "compat_command.hpp"
 #include "doctor_command.hpp"
@@ -12,6 +14,7 @@
 #include "explain_command.hpp"
 #include "fabric_command.hpp"
 #include "history_command.hpp"
+#include "judge_command.hpp"
 #include "lint_command.hpp"
 #include "log_command.hpp"
 #include "mesh_command.hpp"
@@ -22,7 +25,9 @@
 #include "ps_command.hpp"
 #include "rdma_command.hpp"
 #include "run_command.hpp"
+#include "scaling_command.hpp"
 #include "topo_command.hpp"
+#include "tune_command.hpp"
 #include "tuner_command.hpp"
 
 namespace angio::app {
@@ -43,6 +48,9 @@ std::span<const Command> commands() {
       Command{"tuner", setup_tuner},
       Command{"profile", setup_profile},
       Command{"bench", setup_bench},
+      Command{"tune", setup_tune},
+      Command{"judge", setup_judge},
+      Command{"scaling", setup_scaling},
       Command{"fabric", setup_fabric},
       Command{"rdma", setup_rdma},
       Command{"mesh", setup_mesh},
@@ -52,6 +60,8 @@ std::span<const Command> commands() {
       Command{"explain", setup_explain},
       Command{"dryrun-node", nullptr, run_dryrun_node_words},  // of angio dryrun
       Command{"mesh-node", nullptr, run_mesh_node_words},      // of angio mesh
+      Command{"collective-rank", nullptr, run_collective_rank_words},  // of angio bench collective
+      Command{"step-rank", nullptr, run_step_rank_words},      // of angio bench step
   };
   // clang-format on
   return kCommands;
