@@ -68,14 +68,29 @@ Result<Asked> asked_of(const Options& options) {
   return asked;
 }
 
+// What of the job's settings concerns the search.
+int cross_nic_of(const Options& options, const Asked& asked) {
+  int value = options.cross_nic;
+  for (const auto& [name, text] : asked.settings)
+    if (name == "NCCL_CROSS_NIC") value = parse_integer<int>(text).value_or(value);
+  return std::clamp(value, 0, 2);
+}
+
+bool keeps_node_together(const Asked& asked) {
+  return std::ranges::any_of(asked.settings, [](const auto& each) {
+    return each.first == "NCCL_NET_DISABLE_INTRA" && each.second == "1";
+  });
+}
+
 Result<cost::NcclTable> table_of(const Options& options, Source& source, const Asked& asked) {
   auto system = system_of(options, source);
   if (!system) return std::unexpected(std::move(system.error()));
   if (auto checked = check_searchable(options, source, *system); !checked)
     return std::unexpected(std::move(checked.error()));
-  const auto nodes = searched_nodes(options, source, *system);
+  const auto nodes =
+      keeps_node_together(asked) ? Result<int>(options.nodes) : searched_nodes(options, source, *system);
   if (!nodes) return std::unexpected(nodes.error());
-  const nccl::SearchResult found = nccl::search_graphs(*system, options.cross_nic);
+  const nccl::SearchResult found = nccl::search_graphs(*system, cross_nic_of(options, asked));
   auto job = cost::nccl_job(*system, found, *nodes, asked.settings);
   if (!job) return std::unexpected(std::move(job.error()));
   if (options.nccl)
@@ -106,8 +121,12 @@ int tuning(const Options& options) {
   report.version = table->job.version;
   report.without_nvlink = source->without_nvlink;
   report.notes = source->notes;
-  for (const std::string& note : table->notes)
-    report.notes.push_back("assumed: " + note);
+  const std::string newer = newer_note(options);
+  std::erase(report.notes, newer);
+  if (!newer.empty())
+    report.notes.push_back("topology and search are those of NCCL " + release(options) +
+                           ", the newest known; the tuner is that of " + printable(report.version));
+  report.notes.insert(report.notes.end(), table->notes.begin(), table->notes.end());
   report.collectives = asked->collectives;
   report.sizes = asked->sizes;
   report.least = kLeast;

@@ -145,7 +145,11 @@ int begin(const Options& options) {
   const experiment::LedgerHead head = head_of(shown, std::move(*text), *spec);
   auto file = LedgerFile::create(path);
   if (!file) return report_error(file.error());
-  if (auto kept = file->append(experiment::head_line(head)); !kept) return report_error(kept.error());
+  if (auto kept = file->append(experiment::head_line(head)); !kept) {
+    file->remove();  // nothing could go on with it
+    kept.error().hint.clear();
+    return report_error(kept.error());
+  }
   Campaign campaign(spec->wish);
   return run_on(options, *spec, campaign, *file, head, path);
 }
@@ -163,7 +167,7 @@ int from_ledger(const Options& options, const std::string& path, bool go_on) {
   if (ledger->cut) say("angio: " + printable(path) + ": its last line is cut off and does not count");
   if (!go_on) return conclude(options, *spec, campaign, ledger->head, path, 0);
   if (path == "-") return usage("--resume needs a file: the ledger is written to", "");
-  auto file = LedgerFile::go_on(path, ledger->whole_bytes);
+  auto file = LedgerFile::go_on(path, ledger->whole_bytes, text->size());
   if (!file) return report_error(file.error());
   return run_on(options, *spec, campaign, *file, ledger->head, path);
 }

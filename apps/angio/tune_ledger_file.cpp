@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -54,11 +55,16 @@ Result<LedgerFile> LedgerFile::create(const std::string& path) {
   return file;
 }
 
-Result<LedgerFile> LedgerFile::go_on(const std::string& path, std::size_t whole) {
+Result<LedgerFile> LedgerFile::go_on(const std::string& path, std::size_t whole, std::size_t size) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) return failed(path, "open for writing", errno);
   LedgerFile file(path, fd);
   if (auto held = file.lock(); !held) return std::unexpected(std::move(held.error()));
+  struct stat now{};
+  if (fstat(fd, &now) != 0) return failed(path, "look at", errno);
+  if (static_cast<std::size_t>(now.st_size) != size)
+    return fail(ErrorCode::kDenied, printable(path) + ": another angio tune wrote to it meanwhile",
+                "start angio tune --resume again");
   if (ftruncate(fd, static_cast<off_t>(whole)) != 0)
     return failed(path, "cut off the unfinished line", errno);
   return file;
@@ -73,9 +79,18 @@ Result<void> LedgerFile::lock() const {
 }
 
 Result<void> LedgerFile::append(std::string_view line) {
-  if (const int error = write_all(fd_, line); error != 0) return failed(path_, "write", error);
-  if (fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) return failed(path_, "sync", errno);
+  const auto lost = [&](const char* what, int error) {
+    auto failure = failed(path_, what, error);
+    failure.error().hint = "angio tune --resume " + printable(path_) + " goes on when that is mended";
+    return failure;
+  };
+  if (const int error = write_all(fd_, line); error != 0) return lost("write", error);
+  if (fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) return lost("sync", errno);
   return {};
+}
+
+void LedgerFile::remove() const {
+  (void)::unlink(path_.c_str());
 }
 
 }  // namespace angio::app

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/text.hpp"
@@ -17,6 +20,7 @@
 #include "host/clock.hpp"
 #include "host/discreet.hpp"
 #include "host/system_roots.hpp"
+#include "launch/supervisor_children.hpp"
 
 namespace angio::app {
 namespace {
@@ -85,6 +89,35 @@ std::string error_words(const Error& error) {
   return error.hint.empty() ? error.message : error.message + "; " + error.hint;
 }
 
+// What a run leaves behind when it is ended or fails: ranks in groups of their own and their children would
+// take part in every run after it. What a good run leaves may be meant, and stays.
+class Leftovers {
+ public:
+  Leftovers() { (void)launch::adopt_orphans(); }
+
+  void keep() {
+    for (const int pid : adopted_.living(kept_))
+      kept_.insert(pid);
+  }
+
+  // Children of those that are killed come to us in turn.
+  void kill_all() const {
+    using namespace std::chrono_literals;
+    constexpr auto kPatience = 5s;  // one that waits for a dead disk cannot be killed
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    for (auto left = adopted_.living(kept_); !left.empty(); left = adopted_.living(kept_)) {
+      for (const int pid : left)
+        (void)::kill(pid, SIGKILL);
+      if (std::chrono::steady_clock::now() > until) return;
+      std::this_thread::sleep_for(5ms);
+    }
+  }
+
+ private:
+  launch::Adopted adopted_;
+  std::set<int> kept_;
+};
+
 class Runs {
  public:
   Runs(const experiment::TuneSpec& spec, Gauge figure, std::vector<Gauge> watches)
@@ -102,7 +135,13 @@ class Runs {
       result.failure = child.error().message;
       return result;
     }
-    if (child->interrupted || interrupts.pending() != 0) return std::nullopt;
+    const bool stopped = child->interrupted || interrupts.pending() != 0;
+    if (stopped || child->timed_out || child->exit_code != 0) {
+      leftovers_.kill_all();
+    } else {
+      leftovers_.keep();
+    }
+    if (stopped) return std::nullopt;
     result.seconds = child->seconds;
     result.exit_code = child->exit_code;
     result.failure = failure_of(*child, limit);
@@ -140,6 +179,7 @@ class Runs {
   Gauge figure_;
   std::vector<Gauge> watches_;
   std::string program_;
+  Leftovers leftovers_;
   double longest_ = 0;
 };
 

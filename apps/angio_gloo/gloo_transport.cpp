@@ -39,6 +39,7 @@ class GlooTransport final : public collective::Transport {
   [[nodiscard]] std::uint32_t rank() const override { return meeting_.rank(); }
   [[nodiscard]] std::uint32_t ranks() const override { return meeting_.ranks(); }
 
+  Result<void> check_room(Bytes size) override { return backend::check_room(size); }
   Result<Memory> allocate(Bytes size) override { return memory_.allocate(size); }
   void release(Memory memory) override { memory_.release(memory); }
   Result<void> write(Memory to, std::span<const std::byte> data) override { return memory_.write(to, data); }

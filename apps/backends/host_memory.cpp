@@ -16,8 +16,9 @@ namespace {
 
 using collective::Memory;
 
-// Touching more than there is would wake the kernel's out-of-memory killer.
-Result<void> check_room(std::size_t size) {
+}  // namespace
+
+Result<void> check_room(Bytes size) {
   const auto root = host::open_directory_root("/");
   if (!root) return {};
   const auto meminfo = (*root)->read("/proc/meminfo");
@@ -26,14 +27,12 @@ Result<void> check_room(std::size_t size) {
     const auto free = bench::available_on_node(*meminfo);
     if (free && (!left || *free < *left)) left = free;
   }
-  if (!left || size <= left->value) return {};
+  if (!left || size <= *left) return {};
   return fail(
       ErrorCode::kIo,
-      fmt::format("no memory for a buffer of {}: {} are left", in_words(Bytes{size}), in_words(*left)),
+      fmt::format("no memory for buffers of {} on this host: {} are left", in_words(size), in_words(*left)),
       "Ask for smaller sizes, or for fewer ranks on this machine");
 }
-
-}  // namespace
 
 void* pointer_to(Memory memory) {
   return std::bit_cast<void*>(memory);
@@ -46,7 +45,7 @@ HostMemory::~HostMemory() {
 
 Result<Memory> HostMemory::allocate(Bytes size) {
   const std::size_t wanted = size.value == 0 ? 1 : size.value;
-  if (auto room = check_room(wanted); !room) return std::unexpected(std::move(room).error());
+  if (auto room = check_room(Bytes{wanted}); !room) return std::unexpected(std::move(room).error());
   void* const at = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED)
     return fail(ErrorCode::kIo,

@@ -26,6 +26,9 @@ class HostMemory {
   std::map<collective::Memory, std::size_t> sizes_;
 };
 
+// Touching more than there is would wake the kernel's out-of-memory killer.
+Result<void> check_room(Bytes size);
+
 void* pointer_to(collective::Memory memory);
 
 }  // namespace angio::backend

@@ -32,6 +32,12 @@ Layout layout_of(NcclCollective collective, Bytes size, Element element, std::ui
   return layout;
 }
 
+bool has_parts(NcclCollective collective) {
+  return collective == NcclCollective::kAllGather || collective == NcclCollective::kGather ||
+         collective == NcclCollective::kReduceScatter || collective == NcclCollective::kScatter ||
+         collective == NcclCollective::kAllToAll;
+}
+
 bool can_be_in_place(NcclCollective collective) {
   return collective != NcclCollective::kAllToAll && collective != NcclCollective::kSendRecv;
 }

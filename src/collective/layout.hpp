@@ -21,6 +21,9 @@ struct Layout {
 // Parts for each rank are rounded down to whole 16 B.
 Layout layout_of(model::NcclCollective collective, Bytes size, Element element, std::uint32_t ranks);
 
+// Whether the larger buffer has a part for each rank.
+bool has_parts(model::NcclCollective collective);
+
 // nccl-tests times AlltoAll and SendRecv in place but cannot check them: no library moves data so.
 bool can_be_in_place(model::NcclCollective collective);
 

@@ -379,7 +379,7 @@ class Door {
     if (frames.empty() && open && ours) return {};
     Descriptor socket = std::move(guest.socket);
     guest.socket = Descriptor();
-    if (frames.empty()) return {};  // a stranger
+    if (frames.empty() || frames.front().kind != FrameKind::kHello) return {};  // a stranger
     auto rank = read_hello(frames.front().text, place_);
     if (!rank) return refuse(socket, rank.error());
     if (!*rank) return {};

@@ -63,7 +63,8 @@ class Values {
               static_cast<std::uint64_t>(adders);
     const std::int64_t together =
         (pattern.ranks + static_cast<std::int64_t>(stride_) - 1) / static_cast<std::int64_t>(stride_);
-    scale_ = unit;
+    // Where the type does not hold the number of ranks, only 0 has an average without overflow.
+    scale_ = is_floating(pattern.element) || unit <= most_ ? unit : 0;
     range_ = static_cast<std::uint64_t>(std::max<std::int64_t>(most_ / (together * unit), 1));
   }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <type_traits>
 #include <vector>
 
 namespace angio::collective {
@@ -34,11 +35,20 @@ std::byte* writable_at(Memory memory) {
   return reinterpret_cast<std::byte*>(memory);  // NOLINT: an address of allocate()
 }
 
+// Whole numbers wrap around, as in the libraries; signed ones may not in C++.
+template <typename Number>
+auto as_computed(Number number) {
+  if constexpr (std::is_integral_v<Number>)
+    return static_cast<std::uint64_t>(number);
+  else
+    return number;
+}
+
 template <typename Number>
 Number folded(Number a, Number b, Reduction reduction) {
   switch (reduction) {
     case Reduction::kProduct:
-      return static_cast<Number>(a * b);
+      return static_cast<Number>(as_computed(a) * as_computed(b));
     case Reduction::kMinimum:
       return std::min(a, b);
     case Reduction::kMaximum:
@@ -47,7 +57,7 @@ Number folded(Number a, Number b, Reduction reduction) {
     case Reduction::kAverage:
       break;
   }
-  return static_cast<Number>(a + b);
+  return static_cast<Number>(as_computed(a) + as_computed(b));
 }
 
 template <typename Number>

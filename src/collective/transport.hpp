@@ -80,6 +80,8 @@ class Transport {
   [[nodiscard]] virtual std::uint32_t rank() const = 0;
   [[nodiscard]] virtual std::uint32_t ranks() const = 0;
 
+  // An error where the ranks of this host cannot have so much together. Asked before allocate().
+  virtual Result<void> check_room(Bytes) { return {}; }
   // Page-aligned; released with the transport. Errors name what is missing and how much there is.
   virtual Result<Memory> allocate(Bytes size) = 0;
   virtual void release(Memory memory) = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -22,6 +23,7 @@ using model::CollectiveRun;
 using model::NcclCollective;
 
 constexpr std::size_t kMostNotes = 50;  // of one kind
+constexpr std::uint64_t kLeastBuffer = 4096;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -38,6 +40,9 @@ class Worker {
 
   Result<CollectiveRun> work() {
     if (auto met = introduce(); !met) return std::unexpected(std::move(met.error()));
+    // Before anybody takes any: what others have is not free.
+    if (auto room = agree_on(transport_.check_room(needed_here())); !room)
+      return std::unexpected(std::move(room.error()));
     auto buffers = agree_on(make_buffers());
     if (!buffers) return std::unexpected(std::move(buffers.error()));
     if (auto rows = measure_all(); !rows) return std::unexpected(std::move(rows.error()));
@@ -113,17 +118,30 @@ class Worker {
     if (began > 0 && here > began) run_.launch_seconds = here - began;
   }
 
+  [[nodiscard]] Bytes buffer_size() const {
+    const std::uint64_t pair = wish_.pairs ? wish_.pair_size.value : 0;
+    return Bytes{std::max({wish_.most.value, pair, kLeastBuffer})};
+  }
+
+  // Of all ranks of this host.
+  [[nodiscard]] Bytes needed_here() const {
+    const auto here = static_cast<std::uint64_t>(
+        std::ranges::count(run_.members, call_.self.host, &model::CollectiveRank::host));
+    const std::uint64_t buffers = 2 * std::max<std::uint64_t>(here, 1);
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t size = buffer_size().value;
+    return Bytes{size > kMost / buffers ? kMost : size * buffers};
+  }
+
   Result<void> make_buffers() {
     if (wish_.root >= transport_.ranks()) {
       return fail(ErrorCode::kInvalidInput,
                   fmt::format("root {} is none of the {} ranks", wish_.root, transport_.ranks()));
     }
-    constexpr std::uint64_t kLeast = 4096;
-    const std::uint64_t pair = wish_.pairs ? wish_.pair_size.value : 0;
-    const Bytes size{std::max({wish_.most.value, pair, kLeast})};
+    const Bytes size = buffer_size();
     for (auto& [memory, bytes] : {std::pair<Memory&, Bytes>(buffers_.send, size),
                                   {buffers_.receive, size},
-                                  {buffers_.small, Bytes{kLeast}}}) {
+                                  {buffers_.small, Bytes{kLeastBuffer}}}) {
       auto made = transport_.allocate(bytes);
       if (!made) return std::unexpected(std::move(made.error()));
       memory = *made;
@@ -144,8 +162,10 @@ class Worker {
       if (wish_.in_place && can_be_in_place(collective)) rows.push_back({collective, layout, true});
     }
     if (left_out)
-      run_.notes.push_back(fmt::format("{}: sizes that leave no whole 16 B for each rank were left out",
-                                       model::name_of(collective)));
+      run_.notes.push_back(
+          fmt::format("{}: sizes below {} were left out", model::name_of(collective),
+                      has_parts(collective) ? fmt::format("16 B for each of the {} ranks", transport_.ranks())
+                                                : "one element"));
     if (!wish_.out_of_place && !can_be_in_place(collective))
       run_.notes.push_back(fmt::format("{} is measured out of place only", model::name_of(collective)));
     return rows;
@@ -160,7 +180,8 @@ class Worker {
       const std::vector<RowWish> more = rows_of(collective, *sizes);
       rows.insert(rows.end(), more.begin(), more.end());
     }
-    if (rows.empty()) return {};
+    if (rows.empty() && wish_.pairs) return {};
+    if (rows.empty()) return fail(ErrorCode::kInvalidInput, "no size leaves anything to measure", "larger sizes");
     if (auto first = first_collective(measure.call_of(rows.front())); !first) return first;
     for (const RowWish& row : rows) {
       if (auto done = measure_row(measure, row); !done) return done;

@@ -48,7 +48,7 @@ void drop_nvls(const nccl::System& system, NcclJob& job) {
   if (system.all(nccl::NodeKind::kGpu).size() < kFewest || enabled.value_or(2) == 0) job.nvls = {};
   if (job.nvls.channels > 0)
     job.assumptions.emplace_back(
-        "the driver and the NVSwitches can multicast (NVLS); a topology does not tell");
+        "assumed: the driver and the NVSwitches can multicast (NVLS); a topology does not tell");
 }
 
 // NCCL_MIN_CTAS and NCCL_MAX_CTAS, and their older names.

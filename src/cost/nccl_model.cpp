@@ -10,6 +10,8 @@
 #include "base/text.hpp"
 #include "cost/nccl_figures.hpp"
 #include "cost/nccl_settings.hpp"
+#include "knowledge/knowledge.hpp"
+#include "knowledge/nccl_topology.hpp"
 
 namespace angio::cost {
 namespace {
@@ -377,6 +379,24 @@ class Tuner {
   bool c2c_ = true;
 };
 
+// A release that was not compared has its neighbours' figures.
+void note_release(const NcclJob& job, std::vector<std::string>& notes) {
+  const knowledge::NcclTopologyFigure* figure = knowledge::find_nccl_topology("tuner-compared", "");
+  if (figure == nullptr) return;
+  const auto compared = split_words(figure->text);
+  if (compared.empty() || std::ranges::find(compared, job.version) != compared.end()) return;
+  std::string before, after;
+  for (const std::string_view each : compared) {
+    const bool older = knowledge::compare_versions(each, job.version).value_or(0) < 0;
+    if (older) before = each;
+    if (!older && after.empty()) after = each;
+  }
+  const std::string both = before.empty() ? after : after.empty() ? before : before + " and " + after;
+  notes.push_back("the tuner of NCCL " + printable(job.version) +
+                  " was not compared with a run of its own: its figures are those of " + both +
+                  (after.empty() ? ", the newest known" : ", by what is known of when they changed"));
+}
+
 Result<void> check(const NcclJob& job) {
   if (job.nodes < 1 || job.ranks < job.nodes)
     return fail(ErrorCode::kInvalidInput, fmt::format("{} ranks on {} nodes", job.ranks, job.nodes),
@@ -396,6 +416,7 @@ Result<NcclTable> nccl_table(const NcclJob& job) {
   NcclTable table;
   table.job = job;
   table.notes = job.assumptions;
+  note_release(job, table.notes);
   table.algorithms = figures->algorithms;
   table.times = nccl_times(job.version, job);
   if (auto filled = Tuner(job, *figures, table).run(); !filled)

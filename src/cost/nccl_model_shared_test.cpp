@@ -198,6 +198,34 @@ TEST(Estimates, OfFourNodesAreTheModels) {
   EXPECT_EQ(compared, 8U);
 }
 
+// nccl::expect computes the bounds of AllReduce by itself, on a lower floor: the same figures, the same
+// outcome.
+TEST(Bounds, OfTheLowerFloorAreTheTables) {
+  for (const auto& [name, nodes] :
+       {std::pair{"nccl-dryrun/h100.xml", 1}, std::pair{"nccl-dryrun/h100nic.xml", 4}}) {
+    ANGIO_SHARED_OR_SKIP(topology, name);
+    const auto root = read_file(topology);
+    ASSERT_TRUE(root);
+    const auto system = nccl::make_system(nccl::as_ranks_see(*root), {"2.28.9", nodes > 1});
+    ASSERT_TRUE(system);
+    const nccl::SearchResult found = nccl::search_graphs(*system);
+    const nccl::Expectation expected = nccl::expect(*system, found, nodes);
+    const auto job = nccl_job(*system, found, nodes, {});
+    ASSERT_TRUE(job);
+    const auto table = nccl_table(*job);
+    ASSERT_TRUE(table);
+    const double factor = 2.0 * (job->ranks - 1) / job->ranks;
+    const auto bus = [&](tuner::Algorithm algorithm) {
+      return factor *
+             static_cast<double>(
+                 table->at(tuner::Collective::kAllReduce, algorithm, tuner::Protocol::kSimple).bandwidth);
+    };
+    EXPECT_NEAR(expected.ring_bus, bus(tuner::Algorithm::kRing), 0.01);
+    EXPECT_NEAR(expected.tree_bus, bus(tuner::Algorithm::kTree), 0.01);
+    EXPECT_NEAR(expected.nvls_bus, bus(tuner::Algorithm::kNvls), 0.01);
+  }
+}
+
 // A dump says the same graphs as the search that it is compared with elsewhere: the tables are equal.
 TEST(Dumps, GiveTheSameTable) {
   ANGIO_SHARED_OR_SKIP(topology, "nccl-dryrun/h100.xml");

@@ -26,10 +26,17 @@ constexpr std::array kTools{
     Tool{"doas", "", "it runs with all rights"},
     Tool{"pkexec", "", "it runs with all rights"},
     Tool{"run0", "", "it runs with all rights"},
-    Tool{"sysctl", "-w --write -p --load --system", kWholeMachine},
+    Tool{"su", "-c -l - root --command --login --session-command", "it runs with all rights"},
+    Tool{"runuser", "", "it runs with all rights"},
+    Tool{"sysctl", "-w --write -p -f --load --system", kWholeMachine},
+    Tool{"swapon", "", kWholeMachine},
+    Tool{"swapoff", "", kWholeMachine},
+    Tool{"mount", "-o -a -t -B --bind --options --all", kWholeMachine},
+    Tool{"umount", "", kWholeMachine},
     Tool{
         "nvidia-smi",
-        "-pm -pl -pwr -lgc -rgc -lmc -rmc -ac -rac -c -e -r -am -caa -gom -dm -mig -gtt -cc --gpu-reset "
+        "-pm -pl -pwr -lgc -rgc -lmc -rmc -ac -rac -c -e -r -am -caa -gom -dm -mig -gtt -cc -cgi -cci -dgi "
+        "-dci --gpu-reset "
         "--persistence-mode --power-limit --lock- --reset- --applications-clocks --compute-mode --ecc-config "
         "--multi-instance-gpu",
         kCard},
@@ -59,24 +66,32 @@ constexpr std::array kRefused{
     RefusedKind{"module", "sudo modprobe {name} {level}", kWholeMachine},
 };
 
-// A shell line apart: "a;b|(c)" is three.
-std::vector<std::string> apart(std::span<const std::string> words) {
-  std::vector<std::string> parts;
+// Shell lines apart into simple commands: "a b; c|(d)" is three. A list of words is one of them, unless a
+// word is a line itself. Each ">" that follows no other begins a word.
+std::vector<std::vector<std::string>> commands_in(std::span<const std::string> words) {
+  std::vector<std::vector<std::string>> commands(1);
+  std::string part;
+  const auto end_word = [&] {
+    if (!part.empty()) commands.back().push_back(std::move(part));
+    part.clear();
+  };
   for (const std::string& word : words) {
-    std::string part;
     for (const char c : word) {
-      const bool joint = std::string_view(" \t\n;|&()`\"'").contains(c);
-      if (!joint) part += c;
-      if (joint && !part.empty()) parts.push_back(std::move(part));
-      if (joint) part.clear();
-      if (c == '>' && part.size() > 1 && part[part.size() - 2] != '>') {
-        parts.push_back(part.substr(0, part.size() - 1));
-        part = ">";
+      const bool redirects = part.ends_with('>');  // ">|" and ">&" join nothing
+      if (std::string_view(" \t\"'").contains(c) || (redirects && std::string_view("|&").contains(c))) {
+        if (!redirects) end_word();
+      } else if (std::string_view("\n;|&()`").contains(c)) {
+        end_word();
+        if (!commands.back().empty()) commands.emplace_back();
+      } else if (c != '\\') {
+        if (c == '>' && !redirects) end_word();
+        if (c != '/' || !part.ends_with('/')) part += c;
       }
     }
-    if (!part.empty()) parts.push_back(std::move(part));
+    if (!part.ends_with('>')) end_word();
   }
-  return parts;
+  end_word();
+  return commands;
 }
 
 std::string_view base_name(std::string_view word) {
@@ -85,8 +100,6 @@ std::string_view base_name(std::string_view word) {
 }
 
 bool is_kernel_path(std::string_view word) {
-  while (word.starts_with('>'))
-    word.remove_prefix(1);
   return word.starts_with("/proc/") || word.starts_with("/sys/");
 }
 
@@ -99,7 +112,8 @@ bool changes(const Tool& tool, std::span<const std::string> rest, std::string& w
     }
     for (const std::string_view sign : split_words(tool.changing)) {
       const bool begins = sign.ends_with('-') || sign.starts_with("--");
-      if (begins ? !std::string_view(word).starts_with(sign) : word != sign) continue;
+      const std::string_view option = std::string_view(word).substr(0, word.find('='));  // "-pl=300"
+      if (begins ? !option.starts_with(sign) : option != sign) continue;
       with = word;
       return true;
     }
@@ -116,14 +130,35 @@ std::optional<Privileged> find_tool(std::span<const std::string> parts, std::siz
   return std::nullopt;
 }
 
+// What a word of a command writes to, if it is the kernel's: ">/sys/x", "of=/sys/x", the last word of cp.
+std::string_view written_path(std::span<const std::string> parts, std::size_t at) {
+  constexpr std::array<std::string_view, 2> kToAll{"tee", "truncate"};
+  constexpr std::array<std::string_view, 3> kToLast{"cp", "mv", "install"};
+  std::string_view word = parts[at];
+  if (word.starts_with('>')) {
+    word.remove_prefix(std::min(word.find_first_not_of('>'), word.size()));
+    return is_kernel_path(word) ? word : "";
+  }
+  const std::string_view program = base_name(word);
+  const std::span<const std::string> rest = parts.subspan(at + 1);
+  if (std::ranges::find(kToLast, program) != kToLast.end())
+    return !rest.empty() && is_kernel_path(rest.back()) ? std::string_view(rest.back()) : "";
+  constexpr std::string_view kTarget = "of=";
+  const bool in_place = program == "sed" && std::ranges::any_of(rest, [](const std::string& each) {
+                          return each.starts_with("-i") || each.starts_with("--in-place");
+                        });
+  const bool all = in_place || std::ranges::find(kToAll, program) != kToAll.end();
+  for (std::string_view each : rest) {
+    const bool target = program == "dd" && each.starts_with(kTarget);
+    if (target) each.remove_prefix(kTarget.size());
+    if ((all || target) && is_kernel_path(each)) return each;
+  }
+  return "";
+}
+
 std::optional<Privileged> find_write(std::span<const std::string> parts, std::size_t at) {
-  const std::string_view word = parts[at];
-  const bool joined = word.starts_with('>') && is_kernel_path(word);
-  const bool apart = (word == ">" || word == ">>" || word == "tee" || word == "-a") &&
-                     at + 1 < parts.size() && is_kernel_path(parts[at + 1]);
-  if (!joined && !apart) return std::nullopt;
-  std::string_view path = joined ? word : std::string_view(parts[at + 1]);
-  path.remove_prefix(path.find('/'));
+  const std::string_view path = written_path(parts, at);
+  if (path.empty()) return std::nullopt;
   return Privileged{path.starts_with("/sys/") ? "a write below /sys" : "a write below /proc",
                     std::string(kWholeMachine)};
 }
@@ -131,10 +166,11 @@ std::optional<Privileged> find_write(std::span<const std::string> parts, std::si
 }  // namespace
 
 std::optional<Privileged> find_privileged(std::span<const std::string> words) {
-  const std::vector<std::string> parts = apart(words);
-  for (std::size_t at = 0; at < parts.size(); ++at) {
-    if (auto found = find_tool(parts, at)) return found;
-    if (auto found = find_write(parts, at)) return found;
+  for (const std::vector<std::string>& parts : commands_in(words)) {
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+      if (auto found = find_tool(parts, at)) return found;
+      if (auto found = find_write(parts, at)) return found;
+    }
   }
   return std::nullopt;
 }

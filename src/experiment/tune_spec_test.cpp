@@ -144,6 +144,43 @@ TEST(Privileged, IsSeenInWordsAndShellLines) {
   EXPECT_EQ(found({"./train", "--ip", "10.0.0.1"}), "");
 }
 
+TEST(Privileged, IsSeenBehindOtherWords) {
+  for (const char* line : {"bash -c 'echo 1 > /proc/sys/vm/drop_caches'",
+                           "env X=1 sysctl vm.x=1",
+                           "/usr/sbin/sysctl -w a=b",
+                           "doas x",
+                           "pkexec x",
+                           "x=$(sudo x)",
+                           "{ sudo x; }",
+                           R"(\sudo x)",
+                           "echo 1 >| /sys/x",
+                           "echo 1 1>/sys/x",
+                           "echo 1 &>/proc/x",
+                           "echo 1 >//proc/sys/x",
+                           R"(echo 1 > "/proc/sys/x")",
+                           "echo 1 | tee --append /sys/x",
+                           "dd if=a of=/sys/x",
+                           "cp a /sys/x",
+                           "sed -i s/0/1/ /sys/x",
+                           "su -c x",
+                           "runuser -u root x",
+                           "nvidia-smi mig -cgi 9",
+                           "nvidia-smi -i 0 -pl=300",
+                           "sh -lc 'tc qdisc add dev x'",
+                           "swapoff -a"})
+    EXPECT_TRUE(find_privileged(std::vector<std::string>{line})) << line;
+}
+
+TEST(Privileged, ReadingIsNone) {
+  for (const char* line : {"nvidia-smi -q; ./train -c cfg", "nvidia-smi --query-gpu=x | grep -e foo",
+                           "ip addr show; ./bench add", "ip route get 1.1.1.1 && ./train set",
+                           "sysctl -n vm.x; X=1 ./train", "ethtool -i eth0; ./train -s 1",
+                           "tc -s qdisc show || ./b change", "ls -a /sys/class/net", "grep -a /proc/x y",
+                           "cat < /proc/meminfo", "cat /proc/meminfo > out", "cat /proc/cpuinfo 2>/dev/null",
+                           "cp /proc/cpuinfo kept", "sed -n p /sys/x", "./train --su --mount=/x 2>&1"})
+    EXPECT_FALSE(find_privileged(std::vector<std::string>{line})) << line;
+}
+
 TEST(Figure, FromPathsAndMetrics) {
   const std::string output =
       "warming up\n"

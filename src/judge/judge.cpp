@@ -215,8 +215,10 @@ std::string normal_answer(const Judgement& judgement, const JudgedRow& row) {
   if (!row.limit.empty()) text += "; limit: " + row.limit;
   const auto low = std::ranges::count(judgement.rows, Verdict::kLow, &JudgedRow::verdict);
   if (low > 0)
-    text += fmt::format(". {} of {} below the expected range, with no pattern that stands for a fault", low,
-                        count_of(judgement.rows.size(), "row"));
+    text += fmt::format(". {} of {} below the expected range{}", low, count_of(judgement.rows.size(), "row"),
+                        find(judgement, "judge.size.dip") != nullptr
+                            ? ", a dip among them"
+                            : ", too few or too scattered for a finding");
   return text + ".";
 }
 

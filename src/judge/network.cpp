@@ -32,7 +32,8 @@ struct Link {
 Link link_of(const Topology& topology, const std::string& device, std::optional<Bytes> mtu) {
   if (topology.machine == nullptr)
     return {{}, 1, "the port's rate is not known (--topo SNAP of one of the hosts says)"};
-  const model::MeshHost host = mesh::nics_of(*topology.machine);
+  model::MeshHost host = mesh::nics_of(*topology.machine);
+  host.name = topology.machine->name;
   const model::MeshNic* found = find_port(host, device);
   if (found == nullptr)
     return {{},

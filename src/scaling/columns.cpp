@@ -145,7 +145,8 @@ std::pair<double, std::string> time_unit(std::string_view name) {
   const std::vector<std::string_view> parts = split_words(words);
   if (parts.size() < 2) return {seconds_of(words), words};
   for (const std::string_view part : {parts.back(), parts.front()})
-    if (const double found = seconds_of(part); found > 0) return {found, std::string(part)};
+    // "time_min" is the least time as likely as minutes.
+    if (const double found = seconds_of(part); found > 0 && part != "min") return {found, std::string(part)};
   return {0, ""};
 }
 

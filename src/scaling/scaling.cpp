@@ -58,11 +58,15 @@ Noise noise_of(const Series& series) {
   Noise noise;
   double squares = 0;
   for (const Point& point : series.points) {
-    if (contradicts_itself(point)) continue;  // no repeats
-    squares += moments_of(point.values).squares;
+    if (contradicts_itself(point)) continue;                              // no repeats
+    if (std::ranges::min(point.values) < std::ranges::max(point.values))  // the sum of equal ones is rounded
+      squares += moments_of(point.values).squares;
     noise.degrees += static_cast<double>(point.values.size()) - 1;
   }
-  if (noise.degrees >= 1) noise.deviation = std::sqrt(squares / noise.degrees);
+  // Equal to the last digit everywhere: rows that were copied, or figures that were rounded, not a machine
+  // without noise.
+  if (squares <= 0) return {};
+  noise.deviation = std::sqrt(squares / noise.degrees);
   return noise;
 }
 
@@ -192,7 +196,7 @@ std::optional<Knee> knee_of(const std::vector<ScaledPoint>& points) {
     knee.why =
         fmt::format("from {} to {} more than half arrives again", std::prev(again)->count, again->count);
   } else if (!first->gained_range) {
-    knee.why = "there are no repeats: nothing says how much of it is noise";
+    knee.why = "no repeats tell how much of it is noise";
   } else if (first->gained_range->high >= limit) {
     knee.certainty = Certainty::kUncertain;
     knee.why = fmt::format("with the noise of the repeats it may be {} to {}",
@@ -304,6 +308,10 @@ void add_points(const Noise& noise, Scaling& scaling) {
   }
 }
 
+bool repeated(const Scaling& scaling) {
+  return std::ranges::any_of(scaling.points, [](const ScaledPoint& point) { return point.repeats > 1; });
+}
+
 }  // namespace
 
 Result<Scaling> analyse(const Series& series, Mode mode, std::optional<std::uint32_t> baseline) {
@@ -332,8 +340,12 @@ Result<Scaling> analyse(const Series& series, Mode mode, std::optional<std::uint
     remark_spread(point, scaling);
   remark_super_linear(scaling);
   if (noise.degrees < 1)
-    scaling.remarks.push_back(
-        {RemarkKind::kNoRepeats, "one result for each N: no interval can be given. Repeat the runs", {}});
+    scaling.remarks.push_back({RemarkKind::kNoRepeats,
+                               repeated(scaling)
+                                   ? "the repeats are equal to the last digit, so they tell nothing of "
+                                     "noise: copied or rounded? No interval can be given"
+                                   : "one result for each N: no interval can be given. Repeat the runs",
+                               {}});
   scaling.answer = answer_of(scaling);
   return scaling;
 }

@@ -160,6 +160,17 @@ TEST(ScalingFit, AmdahlFindsTheSerialShare) {
   EXPECT_NEAR(nodes->split->serial, 0.01 / (0.01 + 0.99 / 8), 1e-4);
 }
 
+TEST(Scaling, RowsThatWereCopiedAreNoRepeats) {
+  const auto copied = analyse(
+      series_of({{8, {0.1, 0.1, 0.1}, {}}, {16, {0.17, 0.17, 0.17}, {}}, {32, {0.2}, {}}}), Mode::kStrong);
+  EXPECT_FALSE(copied->noise);
+  EXPECT_FALSE(copied->points[1].range);
+  ASSERT_TRUE(copied->knee);
+  EXPECT_EQ(copied->knee->certainty, Certainty::kUnknown);
+  ASSERT_FALSE(copied->remarks.empty());
+  EXPECT_TRUE(contains(copied->remarks.back().words, "equal to the last digit"));
+}
+
 TEST(ScalingFit, GustafsonFindsTheSerialShare) {
   std::vector<Point> points;
   for (const std::uint32_t count : {1U, 2U, 4U, 8U, 32U})

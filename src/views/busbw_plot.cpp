@@ -27,7 +27,7 @@ constexpr double kTop = 16;
 constexpr double kLegendLine = 20;
 constexpr double kBelow = 46;  // labels of the sizes, name of the axis
 constexpr double kDot = 7;
-constexpr double kDecades = 4;  // what is further below the top is drawn at the bottom
+constexpr double kDecades = 4;  // what is further below the top is left out
 constexpr double kSizeRoom = 66;
 constexpr double kAdvance = 0.57;  // of system fonts, in their own size
 
@@ -170,7 +170,9 @@ const char* kind_of(std::size_t index) {
 void draw_series(const BusbwSeries& series, const Plane& plane, const char* kind, Shapes& back,
                  Shapes& front) {
   std::vector<BusbwPoint> points;
-  std::ranges::copy_if(series.points, std::back_inserter(points), is_drawn);
+  std::ranges::copy_if(series.points, std::back_inserter(points), [&plane](const BusbwPoint& point) {
+    return is_drawn(point) && std::log10(point.bus.value) >= plane.lower();
+  });
   std::ranges::stable_sort(points, {}, &BusbwPoint::size);
   std::vector<std::pair<double, double>> path;
   for (const BusbwPoint& point : points) {

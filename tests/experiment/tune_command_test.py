@@ -5,6 +5,7 @@ hangs, kill -9 in the middle and --resume. The last line is "N passed, N failed,
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -136,6 +137,84 @@ class Tune(unittest.TestCase):
         self.assertEqual(settings["knob=hang"]["verdict"], "failed")
         self.assertIn("no end within 3 s", settings["knob=hang"]["last_failure"]["words"])
         self.assertEqual(settings["knob=fast"]["verdict"], "better")
+
+    def test_nothing_is_left_of_a_run_that_was_ended(self):
+        """Below angio run each rank has a group of its own, and its children outlive it."""
+        (self.path / "work.sh").write_text("""
+trap '' TERM
+(trap '' TERM; exec sleep 611) & echo $! >> "$COUNT"
+setsid sleep 611 & echo $! >> "$COUNT"
+wait; sleep 611
+""")
+        spec = SPEC.replace("run_limit_seconds = 20", 'run_limit_seconds = 1\nrun = ["--ranks", "2"]').replace(
+            'levels = [false, "fast", "slow", "greedy", "crash", "idle"]', 'levels = [false, "hang"]').replace(
+            'command = ["sh", "work.sh", "{width}"]', 'command = ["sh", "work.sh"]')
+        spec = spec[:spec.index('[[factor]]\nargument')]
+        done = self.tune(self.write(spec))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        started = [int(word) for word in (self.path / "count").read_text().split()]
+        self.assertGreaterEqual(len(started), 4)
+        self.assertEqual([pid for pid in started if self.is_sleep(pid)], [])
+
+    @staticmethod
+    def is_sleep(pid):
+        try:
+            return b"611" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return False
+
+    def on_bench(self, words, figure, level, better):
+        bench = [ANGIO, "bench", *words, "--backend", "gloo", "--ranks", "2", "--format", "json"]
+        tried = subprocess.run(bench, cwd=self.path, env=self.environment, capture_output=True, text=True, timeout=240)
+        if tried.returncode != 0:
+            self.skipTest("no gloo back end: " + tried.stderr.strip()[:200])
+        spec = f"""
+command = {json.dumps(bench)}
+better = "{better}"
+seed = 3
+[metric]
+figure = "{figure}"
+level = {level}
+[budget]
+runs = 6
+[[factor]]
+environment = "KNOB"
+levels = [false, "idle"]
+"""
+        done = self.tune(self.write(spec), "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, settings = self.settings(done)
+        self.assertEqual([each["failures"] for each in settings.values()], [0, 0], done.stdout)
+        return spec
+
+    def test_level_1_is_what_bench_collective_prints(self):
+        words = ["collective", "--ops", "all_reduce", "--begin", "64K", "--end", "64K", "--iters", "5"]
+        self.on_bench(words, "AllReduce 65536 B busbw", 1, "higher")
+        example = pathlib.Path(__file__).parents[2] / "docs/examples/tune-nccl.toml"
+        self.assertIn('figure = "AllReduce 134217728 B busbw"', example.read_text())
+
+    def test_level_2_is_what_bench_step_prints(self):
+        words = ["step", "--framework", "traffic", "--model", "tiny", "--steps", "5"]
+        self.on_bench(words, "step time", 2, "lower")
+
+    def test_full_disk(self):
+        self.write(SPEC)
+
+        def tune_within(size):
+            limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # Python ignores SIGXFSZ
+            return subprocess.run([ANGIO, "tune", "spec.toml"], cwd=self.path, env=self.environment, timeout=240,
+                                  capture_output=True, text=True, preexec_fn=limit, restore_signals=False)
+
+        ledger = self.path / "spec.ledger.jsonl"
+        done = tune_within(10)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertFalse(ledger.exists())  # it would stand in the way of the next try
+        done = tune_within(4000)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("angio tune --resume spec.ledger.jsonl goes on", done.stderr)
+        self.assertEqual(ledger.stat().st_size, 4000)
+        done = self.tune("--resume", "spec.ledger.jsonl", "--format", "json")
+        self.assertEqual(self.settings(done)[0]["kept"], "knob=fast")
 
     def wait_for_lines(self, process, count):
         ledger = self.path / "spec.ledger.jsonl"

@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import shlex
-import socket
 import sys
 import time
 import unittest
@@ -22,17 +21,6 @@ CLUSTER = None
 HERE = pathlib.Path(__file__).resolve().parent
 CHECK = (sys.executable, HERE / "check_rank.py")
 UNBOUND = ("--cpus", "none", "--memory", "none")
-
-
-def own_address():
-    """An address of this host that is not loopback; none: it has none. Nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-            address = probe.getsockname()[0]
-        except OSError:
-            return None
-    return None if address.startswith("127.") else address
 
 
 def ranks_of(text):
@@ -73,7 +61,7 @@ class SlurmTest(unittest.TestCase):
 
     def test_angio_starts_srun(self):
         expected = self.expected(2)
-        address = own_address()
+        address = support.own_address()
         if address is None:
             self.skipTest("this host has only loopback addresses")
         done = self.run_words("salloc", "--nodes=2", "--ntasks-per-node=2",

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import time
@@ -54,6 +55,24 @@ def reports(output, word):
     """What ranks printed as `WORD {json}`. Launchers may put two ranks' lines on one, so each is read from where it begins."""
     pieces = output.decode().split(word + " {")[1:]
     return [json.JSONDecoder().raw_decode("{" + piece)[0] for piece in pieces]
+
+
+def own_address():
+    """An address of this host that is not loopback; none: it has none. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            address = probe.getsockname()[0]
+        except OSError:
+            return None
+    return None if address.startswith("127.") else address
+
+
+def free_port():
+    """A TCP port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
 
 
 def wait_until(condition, seconds=10.0, what="condition"):
