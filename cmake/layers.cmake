@@ -116,9 +116,13 @@ function(angio_library name)
   endif()
 endfunction()
 
-# angio_test(name LABEL label source… LIBRARIES lib…): one GoogleTest program, one ctest entry.
+# angio_test(name LABEL label source… LIBRARIES lib…): one GoogleTest program, one ctest entry; without ANGIO_UNIT_TESTS
+# none of label unit.
 function(angio_test name)
   cmake_parse_arguments(arg "" "LABEL" "LIBRARIES" ${ARGN})
+  if(arg_LABEL STREQUAL unit AND NOT ANGIO_UNIT_TESTS)
+    return()
+  endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} angio_fmt GTest::gtest GTest::gtest_main)

@@ -246,7 +246,7 @@ DERIVED = [
     (("nvswitch-10", a, ""), ("nvswitch-9", a, ""), {}) for a in ("Ring", "Tree", "P2P", "NVLSTree")] + [
     (("domain-10", a, ""), ("nvswitch-9", a, ""), {"efficiency": 0.62}) for a in ("Ring", "P2P", "NVLSTree")] + [
     (("nvswitch-10", "NVLS", ""), ("domain-10", "NVLS", ""),
-     {"efficiency": 0.604, "fill": 0.26, "extra": 1.54, "slower": 1.5,
+     {"efficiency": 0.604, "fill": 0.26, "extra": 1.54, "slower": 1.5, "slower_middle": 1.8,
       "why": "efficiency of the 845.67 GB/s that 8 B200 reach with 16 GiB (ml-engineering, network/README.md, 2026-08)"})] + [
     (("mesh-8", a, ""), ("mesh-9", a, ""), {}) for a in ("Ring", "Tree", "P2P")] + [
     (("mesh-7", a, ""), ("mesh-9", a, ""), {"base_us": 20}) for a in ("Ring", "Tree", "P2P")] + [
@@ -345,23 +345,32 @@ def quantile(values, part):
     return values[min(int(len(values) * part), len(values) - 1)] if values else float("nan")
 
 
+WIRE_SHARE = 0.05  # of latency, below which the wire alone rules: residuals there are a few per cent
 LEAST_POINTS = 8  # of 1 MiB and more, for a row to count as fitted
+
+
+def slowest(seen, least, unknown, most):
+    """A tenth more than the slowest healthy run but one in fifty: other nodes, other releases. unknown: where few were seen."""
+    return min(max((quantile(seen, 0.98) if seen else 0) * 1.1, least if len(seen) >= LEAST_POINTS else unknown), most)
 
 
 def spread(rows, points):
     """What healthy runs of the fitting half were, measured / expected: the interval of each row."""
     large, small, names = collections.defaultdict(list), collections.defaultdict(list), collections.defaultdict(set)
+    wire, middle = collections.defaultdict(list), collections.defaultdict(list)
     for label, point in points:
         time, row, share = predict(rows, point)
         (large if point.size >= MIB else small)[row["id"]].append(point.time_us / time)
+        if point.size >= MIB:
+            (wire if share < WIRE_SHARE else middle)[row["id"]].append(point.time_us / time)
         names[row["id"]].add(label)
     for row in rows.values():
         seen, tiny = large[row["id"]], small[row["id"]]
         row["fitted"] = len(seen) >= LEAST_POINTS
         row["points"], row["platforms"] = len(seen), sorted(names[row["id"]])
         row["p5"], row["p95"] = quantile(seen, 0.05), quantile(seen, 0.95)
-        # A tenth more than the slowest healthy run but one in fifty: other nodes, other releases.
-        row["slower"] = min(max(quantile(seen, 0.98) * 1.1, 1.2), 2.5) if row["fitted"] else 2.0
+        row["slower"] = slowest(wire[row["id"]], 1.2, 1.3, 2.5) if row["fitted"] else 2.0
+        row["slower_middle"] = max(slowest(middle[row["id"]], 1.6, 2.0, 3.0), row["slower"]) if row["fitted"] else 2.0
         row["quicker"] = max(min(quantile(seen, 0.02) / 1.1, 0.8), 0.4) if row["fitted"] else 0.5
         row["slower_small"] = min(max(quantile(tiny, 0.98) * 1.5, 3.0), 6.0) if len(tiny) >= LEAST_POINTS else 4.0
 
@@ -372,7 +381,8 @@ def derive(rows):
             continue
         row = dict(rows[like])
         row.update({"id": " ".join(filter(None, key)), "link": key[0], "algorithm": key[1], "collective": key[2],
-                    "fitted": False, "like": rows[like]["id"], "slower": 2.0, "quicker": 0.5, "slower_small": 4.0})
+                    "fitted": False, "like": rows[like]["id"], "slower": 2.0, "quicker": 0.5, "slower_middle": 2.0,
+                    "slower_small": 4.0})
         row.update(other)
         rows[key] = row
 
@@ -399,7 +409,7 @@ def write(rows, path):
         if row["collective"]:
             lines.append(f'collective = "{row["collective"]}"')
         lines += [f"{name} = {row[name]:.3g}" for name in ("efficiency", "base_us", "step_us", "fill", "extra", "low", "quicker",
-                                                           "slower", "slower_small")]
+                                                           "slower", "slower_middle", "slower_small")]
         lines += [f"fitted = {str(row['fitted']).lower()}", f'source = "{source_of(row)}"', ""]
         out.append("\n".join(lines))
     out.append(SOCKET)
@@ -419,6 +429,7 @@ extra = 1
 low = 1
 quicker = 0.5
 slower = 2
+slower_middle = 2
 slower_small = 4
 fitted = false
 source = "an estimate between 10 and 40 GB/s, the range of links between sockets of servers since 2017"

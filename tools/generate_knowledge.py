@@ -371,7 +371,8 @@ def generate_hardware_cost(tables):
     lines += emit_simple(tables.get(kind, []), kind, "HardwareCost", "kHardwareCosts", "id",
                          [text_of(kind, "id"), text_of(kind, "link"), text_of(kind, "algorithm"), text_of(kind, "collective", "")]
                          + [number_of(kind, key) for key in ("efficiency", "base_us", "step_us", "fill", "extra", "low",
-                                                             "quicker", "slower", "slower_small")]
+                                                             "quicker", "slower", "slower_middle",
+                                                             "slower_small")]
                          + [flag_of("fitted"), text_of(kind, "source")])
     lines += emit_simple(tables.get(machine, []), machine, "CostMachine", "kCostMachines", "match",
                          [text_of(machine, "match"), count_of(machine, "gpus"), text_of(machine, "fabric"),

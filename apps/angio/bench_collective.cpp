@@ -323,7 +323,7 @@ Result<Measured> measure_all(const CollectiveStart& start, const std::vector<Bac
     if (!outcome) {
       // What other back ends gave is shown all the same.
       measured.signal = interrupts.pending();
-      if (backends.size() == 1) return std::unexpected(std::move(outcome.error()));
+      if (backends.size() == 1 && measured.signal == 0) return std::unexpected(std::move(outcome.error()));
       (void)report_error(outcome.error());
       measured.failed = true;
       if (measured.signal != 0) break;

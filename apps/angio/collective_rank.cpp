@@ -1,5 +1,6 @@
 #include "collective_rank.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -38,6 +39,14 @@ void write_line(int fd, const std::string& line) {
   }
 }
 
+// What a library prints goes to standard error (NCCL's words of NCCL_DEBUG): it would break the line of the
+// result. Returns where that goes.
+int keep_standard_output() {
+  const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return STDOUT_FILENO;
+  return kept;
+}
+
 int tell(std::uint32_t rank, Error error) {
   error.message = fmt::format("rank {}: {}", rank, error.message);
   return report_error(error);
@@ -73,10 +82,10 @@ int run_rank(const collective::Wish& wish, const std::vector<std::string>& envir
     return tell(process->place.rank, error);
   }
   const std::uint32_t rank = process->place.rank;
+  const int output = keep_standard_output();
   const auto run = collective::run_rank(fill(std::move(*process), environment), wish);
   if (!run) return tell(rank, run.error());
-  if (*run)
-    write_line(STDOUT_FILENO, collective::kResultMark + to_text(collective::to_json(**run), -1) + "\n");
+  if (*run) write_line(output, collective::kResultMark + to_text(collective::to_json(**run), -1) + "\n");
   return kOk;
 }
 

@@ -124,7 +124,7 @@ class ErrorLines {
       return;
     }
     // Every rank says the same; a hint stands below its line.
-    constexpr std::size_t kMost = 40;
+    constexpr std::size_t kMost = 200;
     if (trim(text).empty() || !seen_.insert(text).second) return;
     lines_.push_back(printable(text));
     if (lines_.size() > kMost) lines_.erase(lines_.begin());
@@ -203,6 +203,10 @@ Result<CollectiveOutcome> run_backend(const CollectiveStart& start, Backend back
   auto ended = bench::run_child(wish, interrupts);
   if (!ended) return std::unexpected(std::move(ended.error()));
   auto run = find_result(ended->output);
+  // mpirun ends with what ranks print half handed on.
+  if (ended->interrupted && (!run || (!*run && !start.inside)))
+    return fail(ErrorCode::kIo, fmt::format("{}: stopped before rank 0 had told what it measured",
+                                            collective::label(backend)));
   if (!run) return std::unexpected(std::move(run.error()));
   CollectiveOutcome outcome;
   outcome.said = lines.words();

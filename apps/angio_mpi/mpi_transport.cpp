@@ -88,7 +88,6 @@ class MpiTransport final : public collective::Transport {
   [[nodiscard]] const collective::TransportFacts& facts() const override { return facts_; }
   [[nodiscard]] std::uint32_t rank() const override { return static_cast<std::uint32_t>(groups_[0].rank); }
   [[nodiscard]] std::uint32_t ranks() const override { return static_cast<std::uint32_t>(groups_[0].size); }
-
   Result<void> check_room(Bytes size) override { return backend::check_room(size); }
   Result<Memory> allocate(Bytes size) override { return memory_.allocate(size); }
   void release(Memory memory) override { memory_.release(memory); }

@@ -1,5 +1,6 @@
 #include "collective/meeting.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <future>
@@ -130,6 +131,40 @@ TEST(Meeting, TwoJobsOnOnePortAreAnError) {
   const auto meeting = meet_over_tcp(place_of(0, 2, port));
   ASSERT_FALSE(meeting);
   EXPECT_NE(meeting.error().message.find("rank 1 of 3 came to the meeting of 2 ranks"), std::string::npos);
+}
+
+// One that says nothing, one that is cut off, one that speaks HTTP, one whose first word is none of a rank.
+TEST(Meeting, StrangersAtTheDoorAreNoRanks) {
+  const std::uint16_t port = free_port();
+  std::jthread other([port] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    std::vector<host::Descriptor> strangers;
+    for (const std::string& said :
+         {std::string(), std::string("H\x19"), std::string("GET / HTTP/1.1\r\n\r\n"),
+          std::string(100000, '\xff'), write_frame(FrameKind::kData, "angio meeting 1 1 2"),
+          write_frame(FrameKind::kHello, "angio meeting 1 x 2")}) {
+      auto socket = connect_at("127.0.0.1", port, until);
+      ASSERT_TRUE(socket);
+      (void)send_all(socket->get(), said, std::chrono::steady_clock::now());
+      strangers.push_back(std::move(*socket));
+    }
+    auto meeting = meet_over_tcp(place_of(1, 2, port));
+    ASSERT_TRUE(meeting) << meeting.error().message;
+    EXPECT_EQ((*meeting)->exchange("b"), (std::vector<std::string>{"a", "b"}));
+  });
+  auto meeting = meet_over_tcp(place_of(0, 2, port));
+  ASSERT_TRUE(meeting) << meeting.error().message;
+  EXPECT_EQ((*meeting)->exchange("a"), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Meeting, APortInUseIsNamed) {
+  const std::uint16_t port = free_port();
+  const auto holder = listen_at("127.0.0.1", port);
+  ASSERT_TRUE(holder);
+  const auto meeting = meet_over_tcp(place_of(0, 2, port));
+  ASSERT_FALSE(meeting);
+  EXPECT_TRUE(
+      meeting.error().message.starts_with(fmt::format("rank 0 cannot listen on 127.0.0.1 port {}", port)));
 }
 
 TEST(Wire, FramesInPieces) {

@@ -196,6 +196,21 @@ TEST(Pattern, AveragesMayBeRounded) {
   EXPECT_EQ(count_wrong(pattern, data, piece, 0, where), 1U);
 }
 
+// A type that does not hold the number of ranks averages nothing but 0: what wraps around is no wrong data.
+TEST(Pattern, SumsBehindAveragesDoNotOverflow) {
+  Pattern pattern;
+  pattern.element = Element::kInt8;
+  pattern.reduction = Reduction::kAverage;
+  for (pattern.ranks = 1; pattern.ranks < 400; pattern.ranks += 21) {
+    int sum = 0;
+    for (std::uint32_t rank = 0; rank < pattern.ranks; ++rank)
+      sum += static_cast<std::int8_t>(sent_by(pattern, rank, 5, 1).front());
+    EXPECT_LE(sum, 127);
+    EXPECT_EQ(static_cast<int>(reduced(pattern, 5, 1).front()), sum / static_cast<int>(pattern.ranks));
+    EXPECT_EQ(sum == 0, pattern.ranks > 127);
+  }
+}
+
 TEST(Merge, QuantilesLieBetweenValues) {
   const std::vector<double> sorted{1, 2, 3, 4, 5};
   EXPECT_DOUBLE_EQ(quantile(sorted, 0.5), 3);

@@ -162,10 +162,10 @@ class Worker {
       if (wish_.in_place && can_be_in_place(collective)) rows.push_back({collective, layout, true});
     }
     if (left_out)
-      run_.notes.push_back(
-          fmt::format("{}: sizes below {} were left out", model::name_of(collective),
-                      has_parts(collective) ? fmt::format("16 B for each of the {} ranks", transport_.ranks())
-                                                : "one element"));
+      run_.notes.push_back(fmt::format("{}: sizes below {} were left out", model::name_of(collective),
+                                       has_parts(collective)
+                                           ? fmt::format("16 B for each of the {} ranks", transport_.ranks())
+                                           : "one element"));
     if (!wish_.out_of_place && !can_be_in_place(collective))
       run_.notes.push_back(fmt::format("{} is measured out of place only", model::name_of(collective)));
     return rows;
@@ -181,7 +181,8 @@ class Worker {
       rows.insert(rows.end(), more.begin(), more.end());
     }
     if (rows.empty() && wish_.pairs) return {};
-    if (rows.empty()) return fail(ErrorCode::kInvalidInput, "no size leaves anything to measure", "larger sizes");
+    if (rows.empty())
+      return fail(ErrorCode::kInvalidInput, "no size leaves anything to measure", "larger sizes");
     if (auto first = first_collective(measure.call_of(rows.front())); !first) return first;
     for (const RowWish& row : rows) {
       if (auto done = measure_row(measure, row); !done) return done;

@@ -1,5 +1,6 @@
 #include "collective/worker.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -149,6 +150,23 @@ TEST(Worker, FindsDataOfAnEarlierRun) {
   });
   const Ends all = run_threads(world, small_wish());
   EXPECT_GT(all.run().rows.front().wrong.value_or(0), 32U);
+}
+
+TEST(Worker, SizesThatLeaveNothingAreSaid) {
+  ThreadWorld world(kRanks);
+  Wish wish = small_wish();
+  wish.collectives = {NcclCollective::kAllReduce, NcclCollective::kAllGather};
+  wish.least = wish.most = Bytes{8};
+  const Ends some = run_threads(world, wish);
+  ASSERT_EQ(some.run().rows.size(), 2U);
+  EXPECT_EQ(some.run().notes,
+            std::vector<std::string>{
+                fmt::format("AllGather: sizes below 16 B for each of the {} ranks were left out", kRanks)});
+  ThreadWorld another(kRanks);
+  wish.least = wish.most = Bytes{3};
+  const Ends none = run_threads(another, wish);
+  ASSERT_FALSE(none.ends.front());
+  EXPECT_EQ(none.ends.front().error().message, "no size leaves anything to measure");
 }
 
 TEST(Worker, WithoutCheckThereIsNoVerdictOnTheData) {

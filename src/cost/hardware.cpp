@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "cost/hardware_shapes.hpp"
 #include "knowledge/hardware_cost.hpp"
+#include "knowledge/knowledge.hpp"
 
 namespace angio::cost {
 namespace {
@@ -123,6 +124,24 @@ std::optional<Estimate> estimate(const Case& of, const Shape& shape) {
   return made;
 }
 
+// GPUs behind switches are built in one way: their name tells their links. Those of a mesh or a bridge may
+// be others.
+bool links_are_sure(const Platform& platform) {
+  return platform.links_known || platform.fabric == Fabric::kNvSwitch;
+}
+
+// How much more than the links that are taken there may be. Up to four cards may be joined by a bridge that
+// their name does not tell: NVLink 4, 450 GB/s in one direction, is the most that one moves.
+double most_of_links(const Platform& platform) {
+  if (links_are_sure(platform)) return 1;
+  constexpr double kBridge = 450e9;
+  constexpr std::uint32_t kMostBridged = 4;
+  const auto* built = knowledge::find_gpu(platform.name);
+  const bool bridged = platform.fabric == Fabric::kPcie && platform.gpus <= kMostBridged &&
+                       platform.host_link.value > 0 && (built == nullptr || built->nvlink_optional);
+  return bridged ? std::max(kBridge / platform.host_link.value, kAssumedFactor) : kAssumedFactor;
+}
+
 // The wire's own time: no algorithm, no latency. Over NVLink switches that reduce, and over switches of the
 // network that might, a message passes once.
 double wire_us(const Case& of, const Shape& shape) {
@@ -130,7 +149,7 @@ double wire_us(const Case& of, const Shape& shape) {
   const double all = microseconds(of.size * shape.network, of.wire.all);
   const double one = microseconds(of.size * shape.one_nic, of.wire.one);
   const double network = std::max(all, one) / (of.platform.nics_known ? 1 : kAssumedFactor);
-  return std::max(node / (of.platform.links_known ? 1 : kAssumedFactor), network) / kWireTolerance;
+  return std::max(node / most_of_links(of.platform), network) / kWireTolerance;
 }
 
 double least_us(const Case& of, const std::vector<Shape>& shapes) {
@@ -163,10 +182,33 @@ std::string limit_of(const Case& of, const Estimate& made) {
   return node_words(of.platform);
 }
 
-// Latency scatters more than transfer does: between the two by their shares, on a scale of ratios.
+// Shares of latency at which the rows state how far healthy runs scatter; between them on a scale of ratios.
+constexpr double kWireShare = 0.02;
+constexpr double kMiddleShare = 0.1;
+
+double between(double from, double to, double part) {
+  return std::exp(std::log(from) * (1 - part) + std::log(to) * part);
+}
+
+// The wire scatters by a few per cent, latency and the change of protocols by far more.
 double slower_of(const HardwareCost& row, const Estimate& made) {
   const double share = made.latency_us / std::max(made.latency_us + made.transfer_us(), 1e-9);
-  return std::exp(std::log(row.slower_small) * share + std::log(row.slower) * (1 - share));
+  if (share >= kMiddleShare)
+    return between(row.slower_middle, row.slower_small, (share - kMiddleShare) / (1 - kMiddleShare));
+  const double part = std::max(share - kWireShare, 0.0) / (kMiddleShare - kWireShare);
+  return between(row.slower, row.slower_middle, part);
+}
+
+// The slowest that is healthy: where the NICs are only assumed, with half of them and twice their latency.
+double most_us(const Platform& platform, const Estimate& made) {
+  if (made.network == nullptr)
+    return made.time_us * slower_of(made.main(), made) * (links_are_sure(platform) ? 1 : kAssumedFactor);
+  if (platform.nics_known) return made.time_us * slower_of(made.main(), made);
+  Estimate half = made;
+  half.network_us *= kAssumedFactor;
+  half.latency_us *= kAssumedFactor;
+  finish(half);
+  return half.time_us * slower_of(half.main(), half);
 }
 
 BytesPerSecond bus_of(const Case& of, double time_us) {
@@ -184,10 +226,7 @@ Expectation expectation_of(const Case& of, const Estimate& made, double least) {
   made_of.basis = is_fitted(made) ? ExpectationBasis::kFitted : ExpectationBasis::kDerived;
   made_of.time_us = made.time_us;
   made_of.least_us = std::min(least, made.time_us);
-  const bool assumed = made.network != nullptr
-                           ? !of.platform.nics_known
-                           : !of.platform.links_known && of.platform.fabric != Fabric::kNvSwitch;
-  made_of.most_us = made.time_us * slower_of(made.main(), made) * (assumed ? kAssumedFactor : 1);
+  made_of.most_us = most_us(of.platform, made);
   made_of.bus = bus_of(of, made_of.time_us);
   made_of.bus_low = bus_of(of, made_of.most_us);
   made_of.bus_high = bus_of(of, made_of.least_us);

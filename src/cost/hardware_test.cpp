@@ -178,9 +178,63 @@ TEST(Hardware, WhatIsAssumedWidensTheInterval) {
   const Expectation made = ask(assumed, NcclCollective::kAllGather, 8 * kGiB, 4);
   const Expectation sure = ask(h100(), NcclCollective::kAllGather, 8 * kGiB, 4);
   EXPECT_DOUBLE_EQ(made.time_us, sure.time_us);
-  EXPECT_NEAR(made.most_us / sure.most_us, 2, 1e-9);
+  EXPECT_GT(made.most_us / sure.most_us, 1.5);
+  EXPECT_LT(made.most_us / sure.most_us, 2.5);
   EXPECT_LT(made.least_us, sure.least_us);
   EXPECT_EQ(made.assumptions.size(), 2U);
+}
+
+enum class Where : std::uint8_t { kLow, kNormal, kImpossible };
+
+Where place_of(const Platform& platform, std::uint32_t nodes, double measured_gbs,
+               std::uint64_t size = 8 * kGiB, NcclCollective collective = NcclCollective::kAllReduce) {
+  const Expectation made = ask(platform, collective, size, nodes);
+  if (measured_gbs * 1e9 < made.bus_low.value) return Where::kLow;
+  return measured_gbs * 1e9 > made.bus_high.value ? Where::kImpossible : Where::kNormal;
+}
+
+Platform named(std::string_view gpu, std::uint32_t gpus, std::uint32_t nodes) {
+  return *platform_of_name(gpu, gpus, nodes);
+}
+
+// Reported runs: nccl issues 2409, 1374, 1221, 1368 and 1576, nccl-tests issue 256.
+TEST(Hardware, KnownBadRunsAreLowByTheNameAloneToo) {
+  for (const Platform& platform : {h100(), named("NVIDIA H100 80GB HBM3", 8, 2)}) {
+    EXPECT_EQ(place_of(platform, 2, 216.5, kGiB), Where::kLow);
+    EXPECT_EQ(place_of(platform, 2, 231), Where::kLow);
+    EXPECT_EQ(place_of(platform, 2, 130), Where::kLow);
+    EXPECT_EQ(place_of(platform, 2, 13.1, kGiB, NcclCollective::kSendRecv), Where::kLow);
+    EXPECT_EQ(place_of(platform, 2, 470), Where::kNormal);
+  }
+  EXPECT_EQ(place_of(named("NVIDIA H100 80GB HBM3", 8, 1), 1, 215), Where::kLow);
+  EXPECT_EQ(place_of(named("NVIDIA H800", 8, 1), 1, 215), Where::kNormal);
+  EXPECT_EQ(place_of(named("NVIDIA A100-SXM4-80GB", 8, 1), 1, 160), Where::kLow);
+  EXPECT_EQ(place_of(named("NVIDIA H100 80GB HBM3", 8, 1), 1, 40), Where::kLow);  // through PCIe
+}
+
+TEST(Hardware, HealthyRunsOfOtherNetworksAreNormal) {
+  for (const double measured : {320.0, 330.0, 430.0})
+    EXPECT_EQ(place_of(named("NVIDIA H100 80GB HBM3", 8, 4), 4, measured), Where::kNormal) << measured;
+  for (const std::uint32_t nodes : {2U, 4U, 16U})
+    EXPECT_EQ(place_of(known("NVIDIA A100-SXM4-80GB", 8, nodes), nodes, 192), Where::kNormal) << nodes;
+  Platform half = h100();
+  half.nics = 4;
+  EXPECT_EQ(place_of(half, 5, 190), Where::kNormal);
+  EXPECT_EQ(place_of(named("NVIDIA H100 80GB HBM3", 8, 5), 5, 190), Where::kNormal);
+}
+
+TEST(Hardware, BandwidthsOfAnotherUnitAreImpossible) {
+  EXPECT_EQ(place_of(named("NVIDIA H200", 8, 2), 2, 489), Where::kNormal);
+  EXPECT_EQ(place_of(named("NVIDIA H200", 8, 2), 2, 489 * 2), Where::kImpossible);
+  EXPECT_EQ(place_of(named("NVIDIA H200", 8, 1), 1, 480 * 8), Where::kImpossible);
+  EXPECT_EQ(place_of(named("NVIDIA A100-SXM4-80GB", 8, 1), 1, 236), Where::kNormal);
+  EXPECT_EQ(place_of(named("NVIDIA A100-SXM4-80GB", 8, 1), 1, 236 * 2), Where::kImpossible);
+}
+
+// The name does not tell whether a bridge joins them.
+TEST(Hardware, BridgedCardsAreNotImpossible) {
+  EXPECT_EQ(place_of(named("NVIDIA A100 80GB PCIe", 2, 1), 1, 193), Where::kNormal);
+  EXPECT_EQ(place_of(named("NVIDIA H100 NVL", 2, 1), 1, 250), Where::kNormal);
 }
 
 TEST(Hardware, HostMemoryHasABoundAlone) {

@@ -20,13 +20,14 @@ struct HardwareCost {
   double efficiency;            // of the wire, large messages
   double base_us;               // before the first byte: launch, first hand-shake
   double step_us;               // each step of the algorithm over this link
-  double fill;          // 0: latency and transfer add up; 1: optimal pipeline, (sqrt a + sqrt b) squared
-  double extra;         // latency of the way for large messages, in that of the way for small ones
-  double low;           // efficiency of the way for small messages, in that of the way for large ones
-  double quicker;       // measured / expected time that healthy runs stay above, sizes >= 1 MiB
-  double slower;        // and below
-  double slower_small;  // the same where latency rules
-  bool fitted;          // on measurements of this link; else carried over from another
+  double fill;           // 0: latency and transfer add up; 1: optimal pipeline, (sqrt a + sqrt b) squared
+  double extra;          // latency of the way for large messages, in that of the way for small ones
+  double low;            // efficiency of the way for small messages, in that of the way for large ones
+  double quicker;        // measured / expected time that healthy runs stay above, sizes >= 1 MiB
+  double slower;         // and below, where latency is hardly a part of it
+  double slower_middle;  // the same where it is a fifth
+  double slower_small;   // and where it is all
+  bool fitted;           // on measurements of this link; else carried over from another
   std::string_view source;
 };
 std::span<const HardwareCost> hardware_costs();  // by id

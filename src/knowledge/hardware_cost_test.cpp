@@ -23,7 +23,9 @@ TEST(HardwareCosts, AreSane) {
     EXPECT_TRUE(row.efficiency > 0 && row.efficiency <= 1) << row.id;
     EXPECT_TRUE(row.base_us > 0 && row.step_us > 0 && row.fill >= 0 && row.extra >= 1) << row.id;
     EXPECT_TRUE(row.low > 0 && row.low <= 1) << row.id;
-    EXPECT_TRUE(row.quicker < 1 && row.slower > 1 && row.slower_small >= row.slower) << row.id;
+    EXPECT_TRUE(row.quicker < 1 && row.slower > 1 && row.slower_middle >= row.slower &&
+                row.slower_small >= row.slower_middle)
+        << row.id;
   }
 }
 

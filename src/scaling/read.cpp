@@ -24,8 +24,27 @@ struct Found {
   const RawRow* row = nullptr;
   std::uint32_t count = 0;
   double value = 0;
-  std::string metric;  // of a table that names it row by row
+  std::string metric;    // of a table that names it row by row
+  bool seconds = false;  // of a time: its unit was said
 };
+
+// Words that stand for themselves: "tweaked" is not "weak", and of "strong or weak?", "not strong" nothing
+// follows.
+std::optional<Mode> mode_in_words(std::string_view text) {
+  std::string letters = to_lower(text);
+  bool denied = contains(letters, "?") || contains(letters, "n't");
+  std::ranges::replace_if(letters, [](char c) { return c < 'a' || c > 'z'; }, ' ');
+  bool strong = false;
+  bool weak = false;
+  for (const std::string_view word : split_words(letters)) {
+    strong = strong || word == "strong" || word == "strongscaling";
+    weak = weak || word == "weak" || word == "weakscaling";
+    for (const std::string_view no : {"not", "no", "nor", "neither", "unknown", "without", "unlike"})
+      denied = denied || word == no;
+  }
+  if (denied || strong == weak) return std::nullopt;
+  return strong ? Mode::kStrong : Mode::kWeak;
+}
 
 std::string plain_key(std::string_view name) {
   std::string key;
@@ -213,11 +232,12 @@ class TableReader {
     const auto number = parse_number(cell, table_.decimal_comma);
     if (!number || !is_result(number->value)) return false;
     double value = number->value;
+    bool seconds_said = false;
     if (column.role == Role::kTime) {
       const Column unit = number->unit.empty() ? Column{} : recognise_name("time (" + number->unit + ")");
       const double seconds = unit.to_seconds > 0 ? unit.to_seconds : column.to_seconds;
       if (seconds > 0) value *= seconds;
-      (seconds > 0 ? seconds_known_ : seconds_unknown_) = true;
+      seconds_said = seconds > 0;
       if (column.inverse) value = 1 / number->value;
     }
     if (!is_result(value)) return false;
@@ -228,7 +248,7 @@ class TableReader {
       count *= *each;
     }
     if (columns_[count_].device == "device") hear_device(row);
-    found_.push_back({&row, count, value, metric});
+    found_.push_back({&row, count, value, metric, seconds_said});
     return true;
   }
 
@@ -371,14 +391,24 @@ class TableReader {
       add_series(groups[key]);
   }
 
-  void add_series(const std::vector<const Found*>& rows) {
+  // "1.2" beside "650 ms" may be seconds or not.
+  void drop_without_unit(std::vector<const Found*>& rows) {
+    if (std::ranges::none_of(rows, &Found::seconds)) return;
+    std::erase_if(rows, [&](const Found* found) {
+      if (!found->seconds) add_note("time without a unit beside times with one", found->row->line);
+      return !found->seconds;
+    });
+  }
+
+  void add_series(std::vector<const Found*> rows) {
     TableSeries result;
     Series& series = result.series;
     const Column column = metric_name_ != kNone ? recognise_name(rows.front()->metric) : columns_[value_];
+    if (column.role == Role::kTime) drop_without_unit(rows);
     series.name = name_of(*rows.front());
     series.metric = column.name;
     series.device = per_node_ != kNone ? "GPU" : columns_[count_].device;
-    series.unit = column.role == Role::kTime ? (seconds_known_ && !seconds_unknown_ ? "s" : "") : column.unit;
+    series.unit = column.role == Role::kTime ? (rows.front()->seconds ? "s" : "") : column.unit;
     series.per_device = column.per_device || column.role == Role::kEfficiency;
     series.measure = column.role == Role::kTime      ? Measure::kTime
                      : column.role == Role::kSpeedup ? Measure::kSpeedup
@@ -446,12 +476,9 @@ class TableReader {
   }
 
   static std::optional<Said> said_by_words(std::string_view text, const std::string& where) {
-    const std::string words = to_lower(text);
-    const bool strong = contains(words, "strong");
-    const bool weak = contains(words, "weak");
-    if (strong == weak) return std::nullopt;
-    return Said{strong ? Mode::kStrong : Mode::kWeak,
-                fmt::format("{} says \"{}\"", where, printable(trim(text.substr(0, 60))))};
+    const std::optional<Mode> mode = mode_in_words(text);
+    if (!mode) return std::nullopt;
+    return Said{*mode, fmt::format("{} says \"{}\"", where, printable(trim(text.substr(0, 60))))};
   }
 
   [[nodiscard]] std::optional<Said> said_by(const std::vector<const Found*>& rows) const {
@@ -470,14 +497,20 @@ class TableReader {
     add(said_by_work(numbers(rows, global), "the global batch", device));
     const std::size_t local = find_role(Role::kLocalBatch);
     const std::vector<Pair> steps = numbers(rows, find_role(Role::kAccumulation));
-    if (const auto batch = numbers(rows, local);
-        global == kNone && !batch.empty() && constant(batch) && constant(steps))
+    if (const auto batch = numbers(rows, local); global == kNone && !batch.empty() && constant(batch) &&
+                                                 constant(steps) && (!steps.empty() || !is_micro(local)))
       answers.push_back({Mode::kWeak, fmt::format("{} is {:.6g} at every N", printable(columns_[local].name),
                                                   batch.front().value)});
     add(said_by_work(work_of_a_step(rows), "throughput times step time, the work of a step,", device));
     for (const Said& said : answers)
       if (said.mode != answers.front().mode) return std::nullopt;
     return answers.empty() ? std::nullopt : std::optional(answers.front());
+  }
+
+  // Of a batch in pieces: how many pieces a step has is not known by it.
+  [[nodiscard]] bool is_micro(std::size_t column) const {
+    const std::string key = plain_key(columns_[column].name);
+    return key == "mbs" || contains(key, "micro");
   }
 
   // Throughput of all devices times the time of a step.
@@ -560,8 +593,6 @@ class TableReader {
   std::size_t per_node_ = kNone;
   std::size_t value_ = kNone;
   std::size_t metric_name_ = kNone;
-  bool seconds_known_ = false;
-  bool seconds_unknown_ = false;
   std::vector<std::size_t> keys_;
   std::vector<std::size_t> named_;
   std::vector<Found> found_;

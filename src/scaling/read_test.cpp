@@ -121,7 +121,7 @@ TEST(ScalingRead, WhatTheTableSaysOfTheMode) {
   const auto said = [](std::string_view text) { return read(text).series[0].said; };
   EXPECT_EQ(said("gpus,gbs,tokens/s\n8,1024,100\n16,1024,190\n")->mode, Mode::kStrong);
   EXPECT_EQ(said("gpus,GlobalBatchSize,tokens/s\n8,64,100\n16,128,190\n")->mode, Mode::kWeak);
-  EXPECT_EQ(said("gpus,micro_batch_size,tokens/s\n8,4,100\n16,4,190\n")->mode, Mode::kWeak);
+  EXPECT_EQ(said("gpus,local_batch_size,tokens/s\n8,4,100\n16,4,190\n")->mode, Mode::kWeak);
   EXPECT_EQ(said("# strong scaling of last week\ngpus,tokens/s\n8,100\n16,190\n")->mode, Mode::kStrong);
   EXPECT_EQ(said("gpus,samples/s,step_time_ms\n1,100,100\n2,190,52.6\n")->mode, Mode::kStrong);
   EXPECT_EQ(said("gpus,samples/s,step_time_ms\n1,100,100\n2,190,105\n")->mode, Mode::kWeak);
@@ -169,6 +169,35 @@ TEST(ScalingRead, ContradictionsWithWhatIsStated) {
   const Reading two = read("gpus,micro,tokens/s\n8,1,100\n8,4,300\n16,4,590\n");
   const auto mixed = analyse(two.series[0], Mode::kWeak, std::nullopt);
   EXPECT_TRUE(contains(mixed->remarks[0].words, "They differ in micro"));
+}
+
+TEST(ScalingRead, WordsThatSayNothingOfTheMode) {
+  const auto said = [](const std::string& text) {
+    const Reading reading = read(text);
+    return reading.series.at(0).said ? std::string(word_of(reading.series[0].said->mode)) : std::string();
+  };
+  const std::string rows = "gpus,samples/s\n8,100\n16,190\n";
+  EXPECT_EQ(said("# Strong-scaling, 7B\n" + rows), "strong");
+  EXPECT_EQ(said("# weak scaling\n" + rows), "weak");
+  for (const char* heading : {"this is not strong scaling", "strong scaling?", "strong or weak scaling",
+                              "it isn't weak scaling", "scaling with tweaked settings", "Armstrong scaling"})
+    EXPECT_EQ(said("# " + std::string(heading) + "\n" + rows), "") << heading;
+  // A micro batch without the number of them says nothing of the work of a step; a batch of each GPU does.
+  EXPECT_EQ(said("gpus,mbs,samples/s\n8,4,100\n16,4,190\n"), "");
+  EXPECT_EQ(said("gpus,mbs,ga,samples/s\n8,4,2,100\n16,4,2,190\n"), "weak");
+  EXPECT_EQ(said("gpus,batch_per_gpu,samples/s\n8,4,100\n16,4,190\n"), "weak");
+}
+
+TEST(ScalingRead, TimesWithoutUnitBesideTimesWithOne) {
+  const Reading mixed = read("gpus,step_time\n8,1.2 s\n16,650 ms\n32,400\n");
+  ASSERT_EQ(mixed.series.size(), 1U);
+  EXPECT_EQ(at(mixed.series[0].series, 32), nullptr);
+  EXPECT_DOUBLE_EQ(at(mixed.series[0].series, 16)->values.at(0), 0.65);
+  ASSERT_EQ(mixed.notes.size(), 1U);
+  EXPECT_EQ(mixed.notes[0].line, 4U);
+  EXPECT_EQ(read("gpus,step_time\n8,1.2\n16,0.65\n").series.at(0).series.unit, "");
+  EXPECT_EQ(recognise_name("time_min").to_seconds, 0);  // the least, or minutes
+  EXPECT_EQ(recognise_name("time (min)").to_seconds, 60);
 }
 
 TEST(ScalingRead, RefusesWithReasons) {

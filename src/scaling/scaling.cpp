@@ -174,7 +174,8 @@ void add_gains(const Noise& noise, std::vector<ScaledPoint>& points) {
     ScaledPoint& point = points[at];
     const double added = static_cast<double>(point.count) / before.count - 1;
     const double ratio = point.speedup / before.speedup;
-    point.gained = (ratio - 1) / added;
+    constexpr double kRounding = 1e-12;
+    point.gained = (std::abs(ratio - 1) < kRounding ? 0 : ratio - 1) / added;
     if (const auto range = around(ratio, noise.reach(point.repeats, before.repeats)))
       point.gained_range = Interval{*point.gained, (range->low - 1) / added, (range->high - 1) / added};
   }
@@ -308,8 +309,10 @@ void add_points(const Noise& noise, Scaling& scaling) {
   }
 }
 
-bool repeated(const Scaling& scaling) {
-  return std::ranges::any_of(scaling.points, [](const ScaledPoint& point) { return point.repeats > 1; });
+bool has_copies(const Scaling& scaling) {
+  return std::ranges::any_of(scaling.series.points, [](const Point& point) {
+    return point.values.size() > 1 && std::ranges::min(point.values) >= std::ranges::max(point.values);
+  });
 }
 
 }  // namespace
@@ -341,7 +344,7 @@ Result<Scaling> analyse(const Series& series, Mode mode, std::optional<std::uint
   remark_super_linear(scaling);
   if (noise.degrees < 1)
     scaling.remarks.push_back({RemarkKind::kNoRepeats,
-                               repeated(scaling)
+                               has_copies(scaling)
                                    ? "the repeats are equal to the last digit, so they tell nothing of "
                                      "noise: copied or rounded? No interval can be given"
                                    : "one result for each N: no interval can be given. Repeat the runs",

@@ -56,7 +56,7 @@ class CollectiveSlurmTest(unittest.TestCase):
         if address is None:
             self.skipTest("this host has no address but loopback, which angio run refuses for two nodes")
         # The names of the nodes stand in no table of hosts.
-        done = self.allocated(*ANGIO.words("--nodes", 2, "--ranks-per-node", 2, "--with", "slurm", "--master", f"{address}:{support.free_port()}", *UNBOUND, "--"),
+        done = self.allocated(*ANGIO.words("--nodes", 2, "--ranks-per-node", 2, "--with", "slurm", "--master", f"{address}:{support.free_port()}", *UNBOUND, "--output", "raw", "--"),
                               GLOO, "collective-rank", WISH)
         run = self.check(done, "gloo")
         self.assertEqual([member["local_rank"] for member in run["members"]], [0, 1, 0, 1])

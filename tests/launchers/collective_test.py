@@ -166,6 +166,24 @@ class GlooTest(Collectives):
         self.assertEqual(done.returncode, 3)
         self.assertIn("gloo cannot listen on nosuch0", done.stderr.decode())
 
+    def test_more_memory_than_there_is(self):
+        done = self.run_words([ANGIO.path, "bench", "collective", "--backend", "gloo", "--ranks", 2, "-b", "1T", "-e", "1T",
+                               *(f"--run-option={word}" for word in UNBOUND)])
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("no memory for buffers of 4 TiB on this host", done.stderr.decode())
+
+    def test_the_json_is_what_judge_reads(self):
+        for form in ("json", "nccl-tests-json"):
+            made = self.run_words([ANGIO.path, "bench", "collective", "--backend", "gloo", "--ranks", 2, "--ops", "all_gather", "-b", "1K",
+                                   "-e", "4K", "-n", "3", *(f"--run-option={word}" for word in UNBOUND), "--format", form])
+            self.assertEqual(made.returncode, 0, made.stderr)
+            read = subprocess.run([ANGIO.path, "judge", "-", "--format", "json"], input=made.stdout, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, check=False, timeout=60)
+            self.assertEqual(read.returncode, 0, read.stderr)
+            text = json.dumps(json.loads(read.stdout))
+            self.assertIn("AllGather", text)
+            self.assertIn("1024", text)
+
     def test_bench_collective(self):
         done = self.run_words([ANGIO.path, "bench", "collective", "--backend", "gloo", "--ranks", RANKS, "--ops", "all_reduce", "-b", "1K",
                                "-e", "16K", "-n", "3", "--run-option=--cpus", "--run-option=none", "--format", "json"])
