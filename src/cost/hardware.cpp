@@ -124,10 +124,10 @@ std::optional<Estimate> estimate(const Case& of, const Shape& shape) {
   return made;
 }
 
-// GPUs behind switches are built in one way: their name tells their links. Those of a mesh or a bridge may
-// be others.
+// GPUs behind switches, and those of which each has a link to each other, are built in one way: their name
+// tells their links. Those of another mesh or a bridge may have others.
 bool links_are_sure(const Platform& platform) {
-  return platform.links_known || platform.fabric == Fabric::kNvSwitch;
+  return platform.links_known || platform.fabric == Fabric::kNvSwitch || platform.fabric == Fabric::kXgmi;
 }
 
 // How much more than the links that are taken there may be. Up to four cards may be joined by a bridge that

@@ -210,6 +210,8 @@ TEST(Hardware, KnownBadRunsAreLowByTheNameAloneToo) {
   EXPECT_EQ(place_of(named("NVIDIA H800", 8, 1), 1, 215), Where::kNormal);
   EXPECT_EQ(place_of(named("NVIDIA A100-SXM4-80GB", 8, 1), 1, 160), Where::kLow);
   EXPECT_EQ(place_of(named("NVIDIA H100 80GB HBM3", 8, 1), 1, 40), Where::kLow);  // through PCIe
+  EXPECT_EQ(place_of(named("AMD Instinct MI300X", 8, 1), 1, 150), Where::kLow);
+  EXPECT_EQ(place_of(named("AMD Instinct MI300X", 8, 1), 1, 314), Where::kNormal);
 }
 
 TEST(Hardware, HealthyRunsOfOtherNetworksAreNormal) {

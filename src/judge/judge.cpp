@@ -218,7 +218,7 @@ std::string normal_answer(const Judgement& judgement, const JudgedRow& row) {
     text += fmt::format(". {} of {} below the expected range{}", low, count_of(judgement.rows.size(), "row"),
                         find(judgement, "judge.size.dip") != nullptr
                             ? ", a dip among them"
-                            : ", too few or too scattered for a finding");
+                            : ", but not most of the large ones: no finding");
   return text + ".";
 }
 
