@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ void write_line(int fd, const std::string& line) {
 int keep_standard_output() {
   const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return STDOUT_FILENO;
+  (void)setvbuf(stdout, nullptr, _IOLBF, 0);  // a rank may end without flushing
   return kept;
 }
 

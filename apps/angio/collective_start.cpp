@@ -125,7 +125,8 @@ class ErrorLines {
     }
     // Every rank says the same; a hint stands below its line.
     constexpr std::size_t kMost = 200;
-    if (trim(text).empty() || !seen_.insert(text).second) return;
+    if (trim(text).empty() || text.starts_with("NCCL version ")) return;  // the run says it
+    if (!seen_.insert(text).second) return;
     lines_.push_back(printable(text));
     if (lines_.size() > kMost) lines_.erase(lines_.begin());
   }

@@ -106,6 +106,7 @@ class MpiTransport final : public collective::Transport {
 
  private:
   Result<void> check(const Call& call) const;
+  Result<void> repeat(const Call& call, const Communicator& among, std::uint32_t times);
   Result<void> add_group(MPI_Comm handle);
   Result<Moved> moved(const Call& call);
   Result<void> post(const Call& call, const Communicator& among, Requests* requests);
@@ -469,15 +470,36 @@ Result<std::vector<double>> MpiTransport::time_each(const Call& call, std::uint3
   return taken;
 }
 
+// The call that most ask for, without anything between two of MPI: some of them take a third of a
+// microsecond.
+Result<void> MpiTransport::repeat(const Call& call, const Communicator& among, std::uint32_t times) {
+  const bool plain = call.collective == Kind::kAllReduce && call.count <= options_.most_count &&
+                     call.reduction != collective::Reduction::kAverage;
+  if (!plain) {
+    for (std::uint32_t i = 0; i < times; ++i) {
+      if (auto called = post(call, among, nullptr); !called) return called;
+      complete(call, among);
+    }
+    return {};
+  }
+  const auto type = types_.type_of(call.element);
+  const auto operation = types_.operation_of(call.element, call.reduction);
+  if (!type || !operation) return std::unexpected(type ? operation.error() : type.error());
+  const void* const from = call.send == call.receive ? MPI_IN_PLACE : pointer_to(call.send);
+  void* const to = pointer_to(call.receive);
+  const auto count = static_cast<int>(call.count);
+  int code = MPI_SUCCESS;
+  for (std::uint32_t i = 0; i < times && code == MPI_SUCCESS; ++i)
+    code = MPI_Allreduce(from, to, count, *type, *operation, among.handle);
+  return checked(code, "MPI_Allreduce");
+}
+
 Result<double> MpiTransport::time_batch(const Call& call, std::uint32_t times) {
   if (auto good = check(call); !good) return std::unexpected(good.error());
   if (auto done = finish(); !done) return std::unexpected(done.error());
   const Communicator& among = groups_[call.group];
   const Clock::time_point begin = Clock::now();
-  for (std::uint32_t i = 0; i < times; ++i) {
-    if (auto called = post(call, among, nullptr); !called) return std::unexpected(called.error());
-    complete(call, among);
-  }
+  if (auto done = repeat(call, among, times); !done) return std::unexpected(done.error());
   return microseconds(Clock::now() - begin);
 }
 

@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import support
@@ -201,7 +202,13 @@ class MpiTest(Collectives):
             self.skipTest("mpirun is not Open MPI's")
 
     def words(self, *words, more=()):
-        return [*MPIRUN, *more, "-np", RANKS, MPI, *words]
+        return [*MPIRUN, *self.segments(), *more, "-np", RANKS, MPI, *words]
+
+    def segments(self):
+        """A folder for what a killed rank leaves, which Open MPI would put below /dev/shm and never remove."""
+        folder = tempfile.TemporaryDirectory(prefix="angio-mpi-")
+        self.addCleanup(folder.cleanup)
+        return ("--mca", "btl_vader_backing_directory", folder.name)
 
     def test_every_type_and_reduction(self):
         done = self.run_words(self.words("check", 300))
