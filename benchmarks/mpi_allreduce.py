@@ -12,8 +12,8 @@ import statistics
 import subprocess
 import sys
 
-LEAST, MOST, FACTOR = 8, 4 << 20, 8
-ITERATIONS, WARM_UP = 400, 50
+LEAST, MOST, FACTOR = 8, 1 << 20, 8
+ITERATIONS, WARM_UP = 2000, 100
 MARK = "angio-collective-run "
 
 

@@ -29,6 +29,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 endif()
+# Programs for other libraries are in the packages where they were built, and need those libraries only to run themselves.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libopenmpi3 | libopenmpi3t64, libgloo0, openmpi-bin")
 # For cpack_project.cmake.
 set(CPACK_ANGIO_OBJECTS
   ${CMAKE_BINARY_DIR}/apps/angio/angio

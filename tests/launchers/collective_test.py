@@ -59,6 +59,11 @@ def pid_of_rank(program, rank, variable):
 
 class Collectives(unittest.TestCase):
     def tearDown(self):
+        try:
+            # mpirun kills its ranks and does not wait for their end.
+            support.wait_until(lambda: not ANGIO.leftovers(), 10)
+        except AssertionError:
+            pass
         left = ANGIO.leftovers()
         for pid, _, _ in left:
             try:

@@ -34,6 +34,7 @@ std::string_view kind_of(const model::FabricNode& node) {
       return "switch";
     case FabricNodeKind::kRouter:
       return "router";
+    case FabricNodeKind::kSubnet:
     case FabricNodeKind::kUnknown:
       break;
   }
