@@ -18,6 +18,7 @@
 #include "load_machine.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "own_environment.hpp"
 #include "views/collective_json.hpp"
 #include "views/collective_view.hpp"
 
@@ -265,8 +266,15 @@ Result<views::CollectiveReport> report_of(const Options& options, std::vector<mo
   return report;
 }
 
+// One run on real hardware is worth keeping: with where it was made.
+Json kept_json(const views::CollectiveReport& report) {
+  Json json = views::collective_json(report);
+  if (report.runs.size() != 1 || report.runs.front().phantom) return json;
+  return with_environment(std::move(json), {{report.runs.front().backend, report.runs.front().version}});
+}
+
 Result<std::string> text_of(const Options& options, const views::CollectiveReport& report) {
-  if (options.format == "json") return to_text(views::collective_json(report)) + "\n";
+  if (options.format == "json") return to_text(kept_json(report)) + "\n";
   if (options.format == "nccl-tests-json") {
     auto json = views::collective_nccl_tests_json(report);
     if (!json) return std::unexpected(std::move(json.error()));

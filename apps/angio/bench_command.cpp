@@ -157,8 +157,7 @@ void setup_memory(CommandLine& bench, int& exit_code) {
 }  // namespace
 
 void setup_bench(CommandLine& app, int& exit_code) {
-  CommandLine command =
-      app.subcommand("bench", "Measure memory between nodes, or one command against another");
+  CommandLine command = app.subcommand("bench", "Measure memory, collective, step, all; compare commands");
   command.require_subcommand();
   setup_memory(command, exit_code);
   setup_bench_collective(command, exit_code);

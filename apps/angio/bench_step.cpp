@@ -16,6 +16,7 @@
 #include "host/system_roots.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "own_environment.hpp"
 #include "scaling/scaling.hpp"
 #include "step/worker.hpp"
 #include "views/step_json.hpp"
@@ -97,7 +98,7 @@ int show(const StepOptions& options, model::StepRun& run) {
   const scaling::Scaling* found = scaling ? &*scaling : nullptr;
   std::string text;
   if (options.format == "json") {
-    text = to_text(views::step_json(run)) + "\n";
+    text = to_text(with_environment(views::step_json(run), {{run.framework, run.version}})) + "\n";
   } else if (options.format == "html") {
     text = report::render_html(views::step_page(run, found));
   } else if (options.format == "svg") {

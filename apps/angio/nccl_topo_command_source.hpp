@@ -28,8 +28,8 @@ Result<model::Machine> machine_of(const Options& options);
 Result<Source> source_of(const Options& options, std::optional<Input>& input);
 // Adds to source's notes what was assumed.
 Result<nccl::System> system_of(const Options& options, Source& source);
-// The part of it that NCCL searches, and how many nodes it then counts: where NICs are faster than the way between
-// CPUs, the GPUs of each CPU are a node. system becomes that part.
+// The part of it that NCCL searches, and how many nodes it then counts: where NICs are faster than the way
+// between CPUs, the GPUs of each CPU are a node. system becomes that part.
 Result<int> searched_nodes(const Options& options, Source& source, nccl::System& system);
 Result<void> check_searchable(const Options& options, const Source& source, const nccl::System& system);
 // For formats without room for remarks.

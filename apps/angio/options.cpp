@@ -32,6 +32,14 @@ Option& Option::range(int least, int most) {
 }
 Option& Option::range(double least, double most) {
   option_->check(CLI::Range(least, most));
+  // "nan" is neither below the least nor above the most.
+  option_->check(CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        const bool is_nan = CLI::detail::lexical_cast(text, value) && value != value;
+        return is_nan ? "Value " + text + " is no number" : std::string();
+      },
+      ""));
   return *this;
 }
 Option& Option::required() {

@@ -1,6 +1,6 @@
-// What `angio bench collective` measured, whatever library moved the data: the ranks, each size with its times,
-// bandwidths and check of the data, how long the start took. Values only: collective makes them, judge holds
-// them against an expectation, views show them.
+// What `angio bench collective` measured, whatever library moved the data: the ranks, each size with its
+// times, bandwidths and check of the data, how long the start took. Values only: collective makes them, judge
+// holds them against an expectation, views show them.
 #pragma once
 
 #include <cstdint>

@@ -29,9 +29,9 @@ struct Expectation {
   CollectiveCase of;
   ExpectationBasis basis = ExpectationBasis::kDerived;
   double time_us = 0;
-  double least_us = 0;  // quicker is impossible or a wrong formula
-  double most_us = 0;   // slower is low
-  BytesPerSecond bus;   // of time_us
+  double least_us = 0;      // quicker is impossible or a wrong formula
+  double most_us = 0;       // slower is low
+  BytesPerSecond bus;       // of time_us
   BytesPerSecond bus_low;   // of most_us: below it is low
   BytesPerSecond bus_high;  // of least_us: above it is impossible
   std::string algorithm;    // "NVLS", "Ring", "Tree"; empty: not told apart

@@ -1,5 +1,5 @@
-// What `angio bench step` measured: training steps of a shape, over ranks laid out in groups, each step's time
-// split by what the rank did. Values only: step makes them, views show them.
+// What `angio bench step` measured: training steps of a shape, over ranks laid out in groups, each step's
+// time split by what the rank did. Values only: step makes them, views show them.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace angio::model {
 
 // A model as far as its traffic and its arithmetic go.
 struct StepShape {
-  std::string name;          // "gpt2-small", "resnet50", "custom"
-  bool transformer = true;   // false: ResNet-50, whose figures below are 0
+  std::string name;         // "gpt2-small", "resnet50", "custom"
+  bool transformer = true;  // false: ResNet-50, whose figures below are 0
   std::uint32_t layers = 0;
   std::uint32_t hidden = 0;
   std::uint32_t heads = 0;
@@ -24,8 +24,8 @@ struct StepShape {
   std::uint64_t parameters = 0;  // of the whole model, without experts beyond the first
 };
 
-// Ranks = data x tensor x pipeline; ranks of a tensor group are neighbours, those of a pipeline furthest apart.
-// The ranks of an expert group are neighbours within a data group.
+// Ranks = data x tensor x pipeline; ranks of a tensor group are neighbours, those of a pipeline furthest
+// apart. The ranks of an expert group are neighbours within a data group.
 struct StepLayout {
   std::uint32_t data = 1;
   std::uint32_t tensor = 1;
@@ -39,11 +39,11 @@ struct StepLayout {
 struct StepTime {
   bool communication = true;  // false: the same step with communication left out
   double step = 0;
-  double input = 0;                // waited for the loader
-  double forward = 0;              // without waits for communication inside it, and the next two too
+  double input = 0;    // waited for the loader
+  double forward = 0;  // without waits for communication inside it, and the next two too
   double backward = 0;
   double optimizer = 0;
-  std::optional<double> exposed;   // waited for communication; none: cannot be seen from outside the library
+  std::optional<double> exposed;  // waited for communication; none: cannot be seen from outside the library
 };
 
 struct StepSpread {
@@ -68,9 +68,9 @@ struct StepRank {
 struct StepSplit {
   std::uint32_t rank = 0;
   double step = 0, input = 0, forward = 0, backward = 0, optimizer = 0, other = 0;
-  std::optional<double> exposed;      // by waits
-  std::optional<double> without;      // the step with communication left out
-  std::optional<double> difference;   // step - without
+  std::optional<double> exposed;     // by waits
+  std::optional<double> without;     // the step with communication left out
+  std::optional<double> difference;  // step - without
   [[nodiscard]] double compute() const { return forward + backward + optimizer; }
   [[nodiscard]] double busy() const { return compute() + input + other; }  // what others wait for
 };
@@ -81,8 +81,8 @@ enum class StepCulprit : std::uint8_t { kCompute, kInput };
 struct StepSlowRank {
   std::uint32_t rank = 0;
   StepCulprit culprit = StepCulprit::kCompute;
-  double own = 0;    // ms of that in a step, median
-  double usual = 0;  // of the median rank
+  double own = 0;           // ms of that in a step, median
+  double usual = 0;         // of the median rank
   std::uint32_t steps = 0;  // in which it was the longest
   std::uint32_t of = 0;
 };

@@ -88,10 +88,11 @@ struct System {
   std::array<std::vector<std::uint32_t>, kNodeKinds> of_kind;  // nodes in NCCL's order
   std::vector<Path> paths;                                     // from × nodes.size() + to
   std::vector<std::string> assumptions;  // what the file does not say and was taken for granted
-  // Of each GPU: the first that it is joined to without the network. NCCL prefers NICs behind the same PCI switch
-  // to a slower way between CPUs, and then takes the parts for nodes of their own; make_system keeps all together.
+  // Of each GPU: the first that it is joined to without the network. NCCL prefers NICs behind the same PCI
+  // switch to a slower way between CPUs, and then takes the parts for nodes of their own; make_system keeps
+  // all together.
   std::vector<std::uint32_t> domains;
-  float max_bandwidth = 0;               // NCCL's maxBw and totalBw
+  float max_bandwidth = 0;  // NCCL's maxBw and totalBw
   float total_bandwidth = 0;
 
   [[nodiscard]] const std::vector<std::uint32_t>& all(NodeKind kind) const {

@@ -183,7 +183,8 @@ class Paths {
     return most;
   }
 
-  // ncclTopoCheckNet: the network is faster for both than the way between them. ncclTopoTrimSystem joins the rest.
+  // ncclTopoCheckNet: the network is faster for both than the way between them. ncclTopoTrimSystem joins the
+  // rest.
   void find_domains() {
     system_.domains.resize(gpus().size());
     for (std::uint32_t gpu = 0; gpu < gpus().size(); ++gpu) {

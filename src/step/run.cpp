@@ -133,6 +133,10 @@ class Run {
     // resolve.
     if (request_.starter != Starter::kAround && !host::find_set_variable(own, "GLOO_SOCKET_IFNAME"))
       environment.emplace_back("GLOO_SOCKET_IFNAME=lo");
+    // What loaders leave there after a signal goes with the folder. They make sockets in it, whose names are
+    // short.
+    constexpr std::size_t kLongest = 60;
+    if (is_torch() && folder_.path().size() <= kLongest) environment.push_back("TMPDIR=" + folder_.path());
     return environment;
   }
 
@@ -281,12 +285,32 @@ class Run {
     return text;
   }
 
-  // The last line that is not empty of what the ranks said to standard error.
+  // "mpirun noticed that process rank 1 with PID 4711 on node n1 exited on signal 9 (Killed)."
+  [[nodiscard]] std::string killed_below_mpirun() const {
+    if (request_.starter != Starter::kMpirun) return "";
+    const std::string text = errors_text();
+    for (const std::string_view line : split_lines(text)) {
+      const std::size_t at = line.find("process rank ");
+      if (at == std::string_view::npos || !contains(line, "exited on signal")) continue;
+      std::string words(trim(line.substr(at + std::string_view("process ").size())));
+      constexpr std::string_view kNoPid = " with PID 0";  // Open MPI 4 does not know it any more
+      const std::size_t pid = words.find(std::string(kNoPid) + " ");
+      return pid == std::string::npos ? words : words.erase(pid, kNoPid.size());
+    }
+    return "";
+  }
+
+  static bool starts_with_angio(std::string_view line) { return line.starts_with("angio"); }
+
+  // The last line with words of what the ranks said to standard error.
   [[nodiscard]] std::string last_lines() const {
     const std::string text = errors_text();
     std::string_view last;
     for (const std::string_view line : split_lines(text)) {
-      if (!trim(line).empty()) last = trim(line);
+      const bool own = starts_with_angio(line);  // rather than what a launcher says of it
+      if (line.find_first_not_of(" \t\r-*") == std::string_view::npos || (!own && starts_with_angio(last)))
+        continue;
+      last = trim(line);
     }
     constexpr std::size_t kLongest = 300;
     return printable(last.substr(0, kLongest));
@@ -301,8 +325,13 @@ class Run {
     std::string hint;
     if (contains(torchrun, "killed by")) {
       words = torchrun;
+    } else if (std::string killed = killed_below_mpirun(); !killed.empty()) {
+      words = std::move(killed);
     } else if (one_by_one && end != nullptr && end->signal != 0) {
       words = launch::describe_end(*end);
+    } else if (end != nullptr && end->signal != 0) {
+      words = fmt::format("{} (pid {}) killed by {}", launcher_words(), end->pid,
+                          launch::signal_name(end->signal));
     } else if (words.empty()) {
       words = !torchrun.empty()              ? torchrun
               : end != nullptr && one_by_one ? launch::describe_end(*end)

@@ -240,8 +240,10 @@ void add_notes(const ScalingShow& show, Document& document) {
         "left out", toned(fmt::format("{} series with results at one N only", show.single), Tone::kQuiet));
   if (show.silent > 0)
     fields.rows.emplace_back(
-        "undecided", toned(fmt::format("{} series without a word whether it is strong or weak scaling: --mode", show.silent),
-                           Tone::kQuiet));
+        "undecided",
+        toned(
+            fmt::format("{} series without a word whether it is strong or weak scaling: --mode", show.silent),
+            Tone::kQuiet));
   constexpr std::size_t kNotes = 8;
   for (std::size_t at = 0; at < show.notes.size(); ++at) {
     if (at == kNotes) {

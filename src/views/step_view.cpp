@@ -58,9 +58,10 @@ void add_step(const StepRun& run, Document& document) {
   if (run.bubble_share)
     say(document,
         plain(fmt::format(
-            "pipeline: {:.0f} % of a stage's time is empty by its shape ({} stages, {}); not measured",
-            100 * *run.bubble_share, run.layout.pipeline,
-            count_of(run.layout.micro_batches, "micro-batch"))));
+            "pipeline: {:.0f} % of a stage's time is empty by its shape ({} stages, {} micro-batch{}); not "
+            "measured",
+            100 * *run.bubble_share, run.layout.pipeline, run.layout.micro_batches,
+            run.layout.micro_batches == 1 ? "" : "es")));
 }
 
 // The slowest first where not all fit.
