@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/fnv.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "diagnose/subnet.hpp"
@@ -17,14 +18,11 @@ namespace {
 using model::FabricNode;
 using model::FabricPort;
 
-// FNV-1a: names of devices and subnets to numbers that stay the same from one capture to the next.
+// Of devices and subnets by their names: the same from one capture to the next.
 std::uint64_t number_of(std::string_view text) {
-  constexpr std::uint64_t kOffset = 0xcbf29ce484222325;
-  constexpr std::uint64_t kPrime = 0x100000001b3;
-  std::uint64_t hash = kOffset;
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
-  return hash;
+  Digest digest;
+  digest.add(text);
+  return digest.number();
 }
 
 model::PortState state_of(const model::RdmaPort& port) {

@@ -6,8 +6,8 @@
 #include <array>
 #include <map>
 
+#include "base/fnv.hpp"
 #include "base/text.hpp"
-#include "history/fnv.hpp"
 
 namespace angio::history {
 namespace {

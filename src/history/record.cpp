@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "base/fnv.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/utc_time.hpp"
-#include "history/fnv.hpp"
 
 namespace angio::history {
 

@@ -1,8 +1,8 @@
-#include "history/fnv.hpp"
+#include "base/fnv.hpp"
 
 #include <fmt/format.h>
 
-namespace angio::history {
+namespace angio {
 
 void Digest::add(std::string_view text) {
   for (const char c : text)
@@ -19,4 +19,4 @@ void Digest::add(unsigned char byte) {
   state_ *= 1099511628211ULL;
 }
 
-}  // namespace angio::history
+}  // namespace angio

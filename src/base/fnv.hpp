@@ -6,11 +6,12 @@
 #include <string>
 #include <string_view>
 
-namespace angio::history {
+namespace angio {
 
 class Digest {
  public:
-  void add(std::string_view text);         // "ab" "c" is not "a" "bc"
+  void add(std::string_view text);  // "ab" "c" is not "a" "bc"
+  [[nodiscard]] std::uint64_t number() const { return state_; }
   [[nodiscard]] std::string text() const;  // 16 hexadecimal digits
 
  private:
@@ -18,4 +19,4 @@ class Digest {
   std::uint64_t state_ = 14695981039346656037ULL;
 };
 
-}  // namespace angio::history
+}  // namespace angio
