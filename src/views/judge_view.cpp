@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "views/busbw_plot.hpp"
 #include "views/doctor_report.hpp"
+#include "views/finding_block.hpp"
 
 namespace angio::views {
 namespace {
@@ -191,37 +192,6 @@ std::string hosts_words(const Judgement& judgement) {
   return text + ")";
 }
 
-void add_finding(const model::Finding& finding, Document& document) {
-  const Tone tone = finding.severity == model::Severity::kCritical  ? Tone::kCritical
-                    : finding.severity == model::Severity::kWarning ? Tone::kWarning
-                                                                    : Tone::kQuiet;
-  document.blocks.emplace_back(Paragraph{{{fmt::format("{:<10}", upper(in_words(finding.severity))), tone},
-                                          {printable(finding.title), Tone::kStrong}}});
-  Fields fields;
-  const char* label = "seen";
-  for (const model::Evidence& seen : finding.evidence) {
-    Line line = plain(printable(seen.text));
-    if (!seen.source.empty()) line.push_back({"  " + printable(seen.source), Tone::kQuiet});
-    fields.rows.emplace_back(label, std::move(line));
-    label = "";
-  }
-  if (finding.cost.known()) {
-    Line cost = plain(printable(finding.cost.text));
-    if (!finding.cost.formula.empty())
-      cost.push_back({"  estimated, formula " + finding.cost.formula, Tone::kQuiet});
-    fields.rows.emplace_back("costs", std::move(cost));
-  }
-  label = "fix";
-  for (const model::Fix& fix : finding.fixes) {
-    fields.rows.emplace_back(label, plain(printable(fix.text)));
-    if (!fix.command.empty()) fields.rows.emplace_back("", report::command(printable(fix.command)));
-    label = "or";
-  }
-  if (!finding.disprove.empty()) fields.rows.emplace_back("test", plain(printable(finding.disprove)));
-  fields.rows.emplace_back("rule", toned(finding.rule, Tone::kQuiet));
-  document.blocks.emplace_back(std::move(fields));
-}
-
 void add_notes(const Judgement& judgement, Document& document) {
   Fields fields;
   for (const std::string& sentence : judgement.assumptions)
@@ -267,7 +237,7 @@ void add_judgement(const Judgement& judgement, bool rows, bool explain, bool wit
   }
   for (const model::Finding& finding : judgement.findings) {
     const bool said = finding.rule == "judge.average.quoted" && !explain;  // among the notes
-    if (!said) add_finding(finding, document);
+    if (!said) add_finding(finding, "", document);
   }
   if (explain) add_undecided(judgement, document);
 }

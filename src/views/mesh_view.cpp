@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "views/doctor_report.hpp"
+#include "views/finding_block.hpp"
 #include "views/mesh_cells.hpp"
 
 namespace angio::views {
@@ -218,42 +219,6 @@ void add_grids(const MeshResult& result, const MeshReport& report, Document& doc
   }
 }
 
-Tone tone_of(model::Severity severity) {
-  return severity == model::Severity::kCritical  ? Tone::kCritical
-         : severity == model::Severity::kWarning ? Tone::kWarning
-                                                 : Tone::kQuiet;
-}
-
-void add_finding(const model::Finding& finding, Document& document) {
-  document.blocks.emplace_back(
-      Paragraph{{{fmt::format("{:<10}", upper(in_words(finding.severity))), tone_of(finding.severity)},
-                 {printable(finding.title), Tone::kStrong}}});
-  Fields fields;
-  const char* label = "seen";
-  for (const model::Evidence& seen : finding.evidence) {
-    Line line = plain(printable(seen.text));
-    if (!seen.source.empty() && seen.source != "this mesh")
-      line.push_back({"  " + printable(seen.source), Tone::kQuiet});
-    fields.rows.emplace_back(label, std::move(line));
-    label = "";
-  }
-  if (finding.cost.known()) {
-    Line cost = plain(printable(finding.cost.text));
-    if (!finding.cost.formula.empty())
-      cost.push_back({"  estimated, formula " + finding.cost.formula, Tone::kQuiet});
-    fields.rows.emplace_back("costs", std::move(cost));
-  }
-  label = "fix";
-  for (const model::Fix& fix : finding.fixes) {
-    fields.rows.emplace_back(label, plain(printable(fix.text)));
-    if (!fix.command.empty()) fields.rows.emplace_back("", report::command(printable(fix.command)));
-    label = "or";
-  }
-  if (!finding.disprove.empty()) fields.rows.emplace_back("test", plain(printable(finding.disprove)));
-  fields.rows.emplace_back("rule", toned(finding.rule, Tone::kQuiet));
-  document.blocks.emplace_back(std::move(fields));
-}
-
 void add_undecided(const MeshReport& report, Document& document) {
   for (const model::Undecided& gap : report.undecided) {
     document.blocks.emplace_back(
@@ -270,7 +235,7 @@ void add_end(const MeshResult& result, const MeshReport& report, bool show_undec
     document.blocks.emplace_back(
         Paragraph{{{"NOTE      ", Tone::kUnknown}, {printable(note), Tone::kPlain}}});
   for (const model::Finding& finding : report.findings)
-    add_finding(finding, document);
+    add_finding(finding, "this mesh", document);
   if (show_undecided) add_undecided(report, document);
   std::string line =
       report.findings.empty() ? "no findings; " : count_of(report.findings.size(), "finding") + ", ";
